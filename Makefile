@@ -1,0 +1,91 @@
+# Needs Python 3.11 or newer, make and git; everything else is installed into .venv, in the versions of uv.lock.
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fmt conformance conformance-check bench fuzz pages lock clean $(VENV)
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.core ## check the example playbooks; installs what NoETL needs, no services
+	$(BIN)/noetl check examples/*.yaml
+
+test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL and NATS included
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+	@$(PY) -m tests.spec.conformance --check
+
+check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --ignore=tests/integration $(PYTEST_ARGS)
+	@$(PY) -m tests.spec.conformance --check
+
+fmt: $(VENV)/.dev ## format the code and repair what the linter can
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+conformance: $(VENV)/.dev ## write docs/conformance.md: each requirement and the tests that prove it
+	@$(PY) -m tests.spec.conformance
+
+conformance-check: $(VENV)/.dev
+	@$(PY) -m tests.spec.conformance --check
+
+bench: $(VENV)/.dev ## measure; JSON on standard output
+	@$(PY) -m bench
+
+pages: $(VENV)/.dev ## write the pages of rules and kinds from the code
+	@$(PY) scripts/pages.py
+
+fuzz: $(VENV)/.dev ## throw random bytes and playbooks at the front end, many more than `make test` does
+	$(PY) tests/fuzz/run.py
+
+lock: $(VENV)/.dev ## write uv.lock anew after a change of dependencies in pyproject.toml
+	$(BIN)/uv lock
+
+clean: ## remove .venv and everything else that these commands made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installation. Each stamp is younger than what it was made from, so a second run does nothing.
+# uv takes the exact set of uv.lock, hashes included, in a few seconds. Where it cannot run (no build for the platform, an index
+# only pip knows), pip installs the same versions.
+
+$(VENV): $(VENV)/.core
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    found=$$($(PYTHON) --version 2>/dev/null || echo "not there"); \
+	    echo "NoETL needs Python 3.11 or newer; $(PYTHON) is $$found. Name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+UV := env -u VIRTUAL_ENV UV_PROJECT_ENVIRONMENT=$(VENV) UV_PYTHON=$(PY) UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy $(BIN)/uv
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+PINS := $(VENV)/pins.txt
+
+$(PINS): $(VENV)/.python uv.lock scripts/pins.py
+	@$(PY) scripts/pins.py uv.lock > $@
+
+$(VENV)/.uv: $(PINS)
+	@$(PIP) install --constraint $(PINS) uv && $(BIN)/uv --version >/dev/null \
+	    || echo "uv cannot be used here; pip installs instead, which takes longer" >&2
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.uv pyproject.toml
+	@echo "installing NoETL"
+	@{ test -x $(BIN)/uv && $(UV) sync --quiet --frozen --inexact --compile-bytecode --no-dev; } \
+	    || $(PIP) install --constraint $(PINS) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.uv pyproject.toml
+	@echo "installing NoETL and what its tests need"
+	@{ test -x $(BIN)/uv && $(UV) sync --quiet --frozen --inexact --compile-bytecode --group dev; } \
+	    || { $(PIP) install 'pip>=25.1' && $(PIP) install --constraint $(PINS) --editable . --group dev; }
+	@touch $(VENV)/.core $@

@@ -1,0 +1,7 @@
+"""`python -m noetl` is `noetl`."""
+
+import sys
+
+from noetl.cli import main
+
+sys.exit(main())

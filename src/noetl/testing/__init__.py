@@ -1,0 +1,1 @@
+"""What our own tests share with those of plugin authors. Imported by tests only, never by another room."""

@@ -1,0 +1,44 @@
+"""Real PostgreSQL and NATS for the tests of this folder: one server per session, one database per test module.
+
+Under xdist the whole folder goes to one worker (`--dist loadgroup`, as the Makefile says), so that the session is one.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from noetl.testing.services import running_nats, running_postgres
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("services"))
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def nats_url() -> Iterator[str]:
+    with running_nats() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def database_url(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """An empty database that no other module uses."""
+    name = request.module.__name__.rpartition(".")[2]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield postgres_url.replace("/postgres?", f"/{name}?")
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -1,0 +1,314 @@
+"""The rooms of the package, and which may know which.
+
+Every import in src/noetl is read from the source text (those inside functions and under TYPE_CHECKING too) and
+compared with the tables below, which are those of the style guide and of docs/dependencies.md. The same walk looks for
+what a pure room may not touch and for what no room may use. An exception stands in EXCEPTIONS with its reason; one that
+nothing needs any more is a fault as well.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
+
+BASE = ("errors", "ids", "clock", "config", "expressions")
+ROLES = ("server", "worker", "clictl")
+RECORDS = ("engine.events", "engine.commands", "projections")
+EVERYTHING = ("*",)
+
+# room: the rooms, or single modules of them, that it may import besides itself
+ROOMS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(BASE, BASE),
+    "dsl": BASE,
+    "engine": (*BASE, "dsl.model"),
+    "projections": (*BASE, "engine.events"),
+    **dict.fromkeys(("stores", "queues", "results", "keychain"), (*BASE, *RECORDS)),
+    "tools": (*BASE, "dsl.kinds", "engine.output"),
+    "runner": (*BASE, "dsl.model", "engine", "tools", "queues", "results", "keychain"),
+    "control": (*BASE, "dsl", "engine", "projections", "stores", "queues", "results", "keychain"),
+    "api": (*BASE, "control", "projections"),
+    "ui": (),
+    "cli": (*BASE, "dsl", "tools.registry", *ROLES),
+    **dict.fromkeys(ROLES, EVERYTHING),
+    "testing": EVERYTHING,
+    "__main__": ("cli",),
+    "": (),  # noetl/__init__.py
+}
+
+# package: the files that may import it, besides the roles and testing, which may import all of them
+ANYWHERE = ("*",)
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "msgspec": ANYWHERE,
+    "jinja2": ("expressions.py", "expressions/*"),
+    "markupsafe": ("expressions.py", "expressions/*"),
+    "yaml": ("dsl/read.py",),
+    "ruamel": ("dsl/dialects/*", "dsl/rewrite*.py", "dsl/fmt.py"),
+    "click": ("cli/*",),
+    "rich": ("cli/*",),
+    "starlette": ("api/*",),
+    "uvicorn": (),
+    "uvloop": (),
+    "aiohttp": ("tools/*", "keychain/*"),
+    "cryptography": ("keychain/*",),
+    "keyring": ("keychain/*",),
+    "cronsim": ("control/*",),
+    "prometheus_client": ("control/*", "runner/*", "api/*"),
+    "opentelemetry": ("control/*", "runner/*", "api/*"),
+    "psycopg": ("stores/postgres*", "results/postgres*", "tools/postgres*"),
+    "psycopg_pool": ("stores/postgres*", "results/postgres*", "tools/postgres*"),
+    "apsw": ("stores/sqlite*",),
+    "nats": ("queues/nats*", "results/nats*"),
+    "obstore": ("results/s3*",),
+    "duckdb": ("tools/duckdb*",),
+    "httpx2": ("tools/http*",),
+    "jsonschema_rs": ("control/*", "runner/*"),
+    "jwt": ("api/*",),
+    "mcp": ("api/*",),
+}
+
+# The clock, the environment, files, the network and chance: made at the edge, never in a pure room.
+PURE = ("dsl", "engine", "projections")
+IMPURE_MODULES = frozenset(
+    "asyncio ctypes fileinput getpass glob http io linecache locale logging mmap multiprocessing os pathlib platform "
+    "random secrets select selectors shelve shutil signal socket sqlite3 ssl subprocess tempfile threading time "
+    "urllib.request uuid zoneinfo importlib.resources importlib.metadata".split()
+)
+PURE_NAMES_OF_IMPURE_MODULES = {"io": {"StringIO", "BytesIO"}}  # in memory, no file
+IMPURE_CALLS = frozenset(("open", "input", "print"))
+IMPURE_ATTRIBUTES = frozenset(
+    "datetime.now datetime.utcnow datetime.today date.today sys.stdin sys.stdout sys.stderr sys.argv".split()
+)
+
+# What turns data into code, or a word into a shell.
+DANGEROUS_MODULES = frozenset(("pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "runpy", "code"))
+DANGEROUS_CALLS = frozenset(("eval", "exec", "compile", "__import__"))
+DANGEROUS_ATTRIBUTES = frozenset(
+    "yaml.load yaml.load_all yaml.unsafe_load yaml.unsafe_load_all yaml.full_load yaml.full_load_all "
+    "importlib.import_module os.system os.popen subprocess.getoutput subprocess.getstatusoutput "
+    "asyncio.create_subprocess_shell".split()
+)
+
+# (file, what): why
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    (
+        "cli/main.py",
+        "importlib.import_module",
+    ): "a verb is loaded when it is asked for; the names are a table in the file",
+    ("dsl/rules/__init__.py", "importlib.import_module"): "rules are loaded by the names listed in the file",
+    ("tools/registry.py", "importlib.import_module"): "a kind is loaded when it is asked for, by the names in the file",
+}
+
+Fault = tuple[str, int, str, str]  # file, line, what, why not
+
+
+def imports(tree: ast.AST, file: str, modules: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Each imported module by its full name; `from a import b` is a.b where that is a module, else a."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parent = imported_from(node, file)
+            for alias in node.names:
+                name = f"{parent}.{alias.name}"
+                yield node.lineno, name if name in modules else parent
+
+
+def imported_from(node: ast.ImportFrom, file: str) -> str:
+    if not node.level:
+        return node.module or ""
+    package = ["noetl", *Path(file).parts[:-1]]
+    return ".".join(package[: len(package) - node.level + 1] + ([node.module] if node.module else []))
+
+
+def dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def used_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Each a.b that is read, and each `from a import b`, as the last two words: what a ban on a.b must see."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.lineno, ".".join(dotted(node).split(".")[-2:])
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def called_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.lineno, node.func.id
+
+
+def room_of(file: str) -> str:
+    name = Path(file).parts[0].removesuffix(".py")
+    return "" if name == "__init__" else name
+
+
+def is_within(name: str, limits: tuple[str, ...] | frozenset[str]) -> bool:
+    return any(name == limit or name.startswith(f"{limit}.") for limit in limits)
+
+
+def import_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
+    room = room_of(file)
+    if room not in ROOMS:
+        yield file, 1, room, f'there is no room "{room}" in the table'
+        return
+    for line, name in imports(tree, file, modules):
+        top, _, rest = name.partition(".")
+        if top == "noetl":
+            if rest and ROOMS[room] != EVERYTHING and not is_within(rest, (room, *ROOMS[room])):
+                yield file, line, name, f'"{room}" may import only: {", ".join(ROOMS[room])}'
+        elif top not in sys.stdlib_module_names and ROOMS[room] != EVERYTHING:
+            places = PACKAGES.get(top, ())
+            if not any(fnmatchcase(file, place) for place in places):
+                yield file, line, name, f"this package is imported only in: {', '.join(places) or 'roles'}"
+
+
+def purity_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
+    if room_of(file) not in PURE:
+        return
+    why = f'"{room_of(file)}" is pure: no clock, environment, files, network or chance'
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            module = node.module or ""
+            allowed = PURE_NAMES_OF_IMPURE_MODULES.get(module, set())
+            names = [f"{module}.{alias.name}" for alias in node.names if alias.name not in allowed]
+        else:
+            continue
+        yield from ((file, node.lineno, name, why) for name in names if is_within(name, IMPURE_MODULES))
+    yield from ((file, line, name, why) for line, name in called_names(tree) if name in IMPURE_CALLS)
+    yield from ((file, line, name, why) for line, name in used_names(tree) if name in IMPURE_ATTRIBUTES)
+
+
+def danger_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
+    why = "data must not become code"
+    for line, name in imports(tree, file, modules):
+        if is_within(name, DANGEROUS_MODULES):
+            yield file, line, name, why
+    yield from ((file, line, name, why) for line, name in called_names(tree) if name in DANGEROUS_CALLS)
+    yield from ((file, line, name, why) for line, name in used_names(tree) if name in DANGEROUS_ATTRIBUTES)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "shell" and not is_false(node.value):
+            yield file, node.value.lineno, "shell=True", "a word must not become a shell command"
+
+
+def is_false(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+CHECKS = (import_faults, purity_faults, danger_faults)
+
+
+def faults(file: str, text: str, modules: frozenset[str] = frozenset()) -> list[Fault]:
+    tree = ast.parse(text, filename=f"src/noetl/{file}")
+    return [fault for check in CHECKS for fault in check(file, tree, modules)]
+
+
+def module_name(file: str) -> str:
+    parts = ["noetl", *Path(file).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def package_texts() -> dict[str, str]:
+    files = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def package_faults() -> list[Fault]:
+    texts = package_texts()
+    modules = frozenset(map(module_name, texts))
+    return [fault for file, text in texts.items() for fault in faults(file, text, modules)]
+
+
+def test_the_package_keeps_to_its_rooms():
+    found = [fault for fault in package_faults() if (fault[0], fault[2]) not in EXCEPTIONS]
+
+    assert not found, "\n" + "\n".join(f"src/noetl/{file}:{line}: {what}: {why}" for file, line, what, why in found)
+
+
+def test_every_exception_is_still_needed():
+    needed = {(file, what) for file, _, what, _ in package_faults()}
+
+    assert not set(EXCEPTIONS) - needed
+
+
+MODULES = frozenset(("noetl.dsl.model", "noetl.dsl.read", "noetl.engine.events", "noetl.stores.sqlite"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "what"),
+    [
+        ("dsl/read.py", "import noetl.engine.events", "noetl.engine.events"),
+        ("dsl/read.py", "def late():\n    from noetl.engine import events", "noetl.engine.events"),
+        ("dsl/rules/nl101.py", "from ...engine.events import StepDone", "noetl.engine.events"),
+        ("engine/decide.py", "from noetl.dsl.read import read", "noetl.dsl.read"),
+        ("engine/decide.py", "from noetl.dsl import read", "noetl.dsl.read"),
+        ("engine/decide.py", "import noetl.dsl", "noetl.dsl"),
+        ("errors.py", "from noetl.dsl.model import Playbook", "noetl.dsl.model"),
+        ("stores/sqlite.py", "from noetl.queues.memory import Queue", "noetl.queues.memory"),
+        ("cli/run.py", "from noetl.stores import sqlite", "noetl.stores.sqlite"),
+        ("cli/run.py", "from noetl.engine.decide import decide", "noetl.engine.decide"),
+        ("control/intake.py", "import noetl.testing.services", "noetl.testing.services"),
+        ("__init__.py", "from noetl.cli import main", "noetl.cli"),
+        ("helpers/strings.py", "", "helpers"),
+        ("dsl/parse.py", "import yaml", "yaml"),
+        ("dsl/read.py", "from ruamel.yaml import YAML", "ruamel.yaml"),
+        ("dsl/normalize.py", "import jinja2", "jinja2"),
+        ("dsl/check.py", "import click", "click"),
+        ("engine/decide.py", "from rich.table import Table", "rich.table"),
+        ("cli/check.py", "import pydantic", "pydantic"),
+        ("engine/decide.py", "import time", "time"),
+        ("engine/decide.py", "from os import environ", "os.environ"),
+        ("engine/decide.py", "def now():\n    import random", "random"),
+        ("engine/decide.py", "from uuid import uuid4", "uuid.uuid4"),
+        ("engine/decide.py", "from datetime import datetime\ndatetime.now()", "datetime.now"),
+        ("engine/decide.py", "import datetime\ndatetime.datetime.now()", "datetime.now"),
+        ("engine/decide.py", "import sys\nsys.argv", "sys.argv"),
+        ("dsl/read.py", "import pathlib", "pathlib"),
+        ("dsl/read.py", "import urllib.request", "urllib.request"),
+        ("dsl/read.py", "from urllib import request", "urllib.request"),
+        ("dsl/read.py", "from io import open", "io.open"),
+        ("dsl/read.py", "open('playbook.yaml')", "open"),
+        ("dsl/read.py", "import yaml\nyaml.load('a')", "yaml.load"),
+        ("dsl/read.py", "from yaml import unsafe_load", "yaml.unsafe_load"),
+        ("tools/python.py", "eval('1')", "eval"),
+        ("tools/python.py", "exec('1')", "exec"),
+        ("tools/python.py", "import pickle", "pickle"),
+        ("tools/shell.py", "import subprocess\nsubprocess.run('ls', shell=True)", "shell=True"),
+        ("tools/shell.py", "import subprocess\nsubprocess.run('ls', shell=chosen)", "shell=True"),
+        ("tools/http.py", "import importlib\nimportlib.import_module('x')", "importlib.import_module"),
+        ("tools/http.py", "from importlib import import_module", "importlib.import_module"),
+    ],
+)
+def test_a_forbidden_import_or_call_is_found(file, text, what):
+    assert [found for _, _, found, _ in faults(file, text, MODULES)] == [what]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("dsl/read.py", "import yaml, re, msgspec"),
+        ("dsl/dialects/v10.py", "from io import StringIO\nfrom ruamel.yaml import YAML"),
+        ("dsl/rules/nl101.py", "from ..findings import Finding"),
+        ("dsl/read.py", "from datetime import date\ndate(2026, 3, 1)"),
+        ("dsl/read.py", "from urllib.parse import urlsplit"),
+        ("expressions/compile.py", "import jinja2.sandbox\nfrom noetl.errors import PlaybookError"),
+        ("engine/decide.py", "from noetl.dsl import model\nfrom noetl.dsl.model import Step"),
+        ("control/intake.py", "import time\nfrom noetl.dsl import read"),
+        ("cli/check.py", "import click\nfrom noetl import __version__\nfrom noetl.dsl.check import check"),
+        ("server.py", "import uvicorn\nfrom noetl.stores import sqlite"),
+        ("testing/services.py", "import psycopg"),
+        ("tools/shell.py", "import subprocess\nsubprocess.run(['ls'], shell=False)"),
+    ],
+)
+def test_what_the_tables_allow_passes(file, text):
+    assert not faults(file, text, MODULES)
