@@ -1,0 +1,210 @@
+"""The whole way of an expression: text → `Template` (stages 1 to 3, at once) → value (stages 4 and 5, when first
+asked).
+
+`parse` keeps what it has parsed. A `Template` never changes; the functions built from its tree at the first
+`evaluate` are kept with it, so checking a playbook builds none. `evaluate` reads the scope, makes a value, and leaves
+no trace: the same scope gives the same value each time, and what comes out is never taken for a template again.
+(TP-01, TP-07)
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, Never, cast
+
+from jinja2 import nodes
+
+from noetl.expressions.build_calls import CALLS
+from noetl.expressions.build_operations import OPERATIONS
+from noetl.expressions.build_reads import READS
+from noetl.expressions.build_statements import Execute, Value, block
+from noetl.expressions.builder import Builder, Evaluate
+from noetl.expressions.facts import collect
+from noetl.expressions.faults import EvaluationFault, Refusal, TemplateSyntaxFault
+from noetl.expressions.lexer import Tokens, tokenize
+from noetl.expressions.limits import LIMITS, Limits
+from noetl.expressions.parser import parse_tokens
+from noetl.expressions.printing import settled
+from noetl.expressions.run import Run, Undefined
+from noetl.expressions.spans import Call, Read, Use
+
+CACHED_MAX: Final = 2048
+TABLE: Final = {**READS, **OPERATIONS, **CALLS}
+LIMIT_ERRORS: Final = (RecursionError, MemoryError, OverflowError)
+
+
+class Template:
+    """A template that was read, and the facts about it."""
+
+    __slots__ = (
+        "_body",
+        "_local",
+        "_pieces",
+        "_program",
+        "_tokens",
+        "calls",
+        "filters",
+        "has_statements",
+        "is_expression",
+        "literal_text",
+        "names",
+        "reads",
+        "source",
+        "tests",
+    )
+    source: str
+    is_expression: bool
+    has_statements: bool
+    literal_text: str
+    names: frozenset[str]
+    reads: tuple[Read, ...]
+    filters: tuple[Use, ...]
+    tests: tuple[Use, ...]
+    calls: tuple[Call, ...]
+    _tokens: Tokens
+    _body: list[nodes.Node]
+    _local: set[str]
+    _program: Evaluate | None
+    _pieces: Execute | None
+
+    def __init__(self, tokens: Tokens, body: list[nodes.Node]) -> None:
+        facts = collect(tokens, body)
+        data = [mark for mark in tokens.marks if mark[1] == "data"]
+        is_alone = tokens.variables == 1 and not tokens.blocks and not tokens.extras
+        keep = object.__setattr__
+        keep(self, "source", tokens.source)
+        keep(self, "is_expression", is_alone and all(mark[2].isspace() for mark in data))
+        keep(self, "has_statements", tokens.blocks > 0)
+        keep(self, "literal_text", "".join([mark[2] for mark in data]))
+        keep(self, "names", frozenset([read.name for read in facts.reads]))
+        keep(self, "reads", tuple(facts.reads))
+        keep(self, "filters", tuple(facts.filters))
+        keep(self, "tests", tuple(facts.tests))
+        keep(self, "calls", tuple(facts.calls))
+        keep(self, "_tokens", tokens)
+        keep(self, "_body", body)
+        keep(self, "_local", facts.local)
+        keep(self, "_program", None)
+        keep(self, "_pieces", None)
+
+    def __setattr__(self, name: str, value: object) -> Never:
+        raise AttributeError("a Template does not change")
+
+    def __repr__(self) -> str:
+        return f"Template({self.source!r})"
+
+    @property
+    def expression(self) -> nodes.Expr | None:
+        """The tree of a whole-value expression; for `decide` and its like inside this package."""
+        if not self.is_expression:
+            return None
+        children = cast(nodes.Output, self._body[0]).nodes
+        return next(child for child in children if not isinstance(child, nodes.TemplateData))
+
+    def evaluate(self, scope: Mapping[str, object], limits: Limits = LIMITS) -> object:
+        """The value of this template in a scope; `EvaluationFault` is all it raises."""
+        run = Run(scope, limits.work)
+        if limits is not LIMITS:
+            run.limits = limits
+        try:
+            return (self._program or self._build())(run)
+        except Exception as error:
+            raise _fault(self.source, error) from None
+
+    def fragments(self, scope: Mapping[str, object], limits: Limits = LIMITS) -> tuple[str | Value, ...]:
+        """The text of this template with each {{ }} kept apart as a `Value`, for what must not print values (SQL)."""
+        run = Run(scope, limits.work)
+        run.limits = limits
+        pieces: list[Any] = []
+        run.fragments = pieces
+        run.names = {}
+        try:
+            (self._pieces or self._build_pieces())(run, pieces)
+        except Exception as error:
+            raise _fault(self.source, error) from None
+        return tuple(pieces)
+
+    def _builder(self) -> Builder:
+        return Builder(self._tokens, self._local, self.has_statements, TABLE)
+
+    def _build(self) -> Evaluate:
+        expression = self.expression
+        if expression is None:
+            program = _text(self._pieces or self._build_pieces())
+        else:
+            program = _value(self._builder(), expression)
+        object.__setattr__(self, "_program", program)
+        return program
+
+    def _build_pieces(self) -> Execute:
+        execute = block(self._builder(), self._body)
+        object.__setattr__(self, "_pieces", execute)
+        return execute
+
+
+def _value(builder: Builder, expression: nodes.Expr) -> Evaluate:
+    """A whole value: undefined is None, at the top and inside what was made."""
+    inner, may_hide = builder.expression(expression), not _is_path(expression)
+
+    def program(run: Run) -> object:
+        value = inner(run)
+        if run.is_loose:
+            return settled(run, value) if may_hide else None if type(value) is Undefined else value
+        return value
+
+    return program
+
+
+def _is_path(node: nodes.Node) -> bool:
+    """Does it only read the scope, and so make nothing that undefined could hide in?"""
+    while isinstance(node, nodes.Getattr | nodes.Getitem):
+        node = node.node
+    return isinstance(node, nodes.Name)
+
+
+def _text(execute: Execute) -> Evaluate:
+    """Text, of at most `output_chars`."""
+
+    def program(run: Run) -> str:
+        pieces: list[str] = []
+        run.names = {}
+        execute(run, pieces)
+        text = "".join(pieces)
+        if len(text) > run.limits.output_chars:
+            raise Refusal("limit", f"a template may give {run.limits.output_chars} characters; this gives more")
+        return text
+
+    return program
+
+
+def _fault(source: str, error: Exception) -> EvaluationFault:
+    """What went wrong, without the words of Python's own errors: they may repeat values."""
+    if isinstance(error, Refusal):
+        return EvaluationFault(error.message, source, error.offset, error.kind, error.names)
+    if isinstance(error, LIMIT_ERRORS):
+        return EvaluationFault("this template needs more than one evaluation may use", source, None, "limit")
+    return EvaluationFault("this template cannot be evaluated with these values", source, None, "template")
+
+
+def parse(source: str, source_chars_max: int = LIMITS.source_chars) -> Template:
+    """Read a template; raises `TemplateSyntaxFault` and nothing else."""
+    if len(source) > source_chars_max:
+        raise TemplateSyntaxFault(
+            f"a template may have {source_chars_max} characters; this has {len(source)}", source_chars_max, "length"
+        )
+    return _parse(source)
+
+
+@lru_cache(CACHED_MAX)
+def _parse(source: str) -> Template:
+    try:
+        tokens = tokenize(source)
+        return Template(tokens, parse_tokens(tokens))
+    except TemplateSyntaxFault:
+        raise
+    except Exception:  # Jinja2's parser may stumble in ways not met yet: what it cannot read is not a template
+        raise TemplateSyntaxFault("this is not a template", 0) from None
+
+
+def looks_like_template(text: str) -> bool:
+    """Is there anything in this text that a template would act on?"""
+    return "{{" in text or "{%" in text or "{#" in text
