@@ -97,6 +97,15 @@ def test_the_page_of_a_proved_specification_has_no_list_of_gaps():
     assert "Nothing proves" not in page
 
 
+def test_the_page_tells_what_only_the_checker_has_proved():
+    wanted = {"RT-02": Requirement("RT-02", "routing", "must", "Runs."), **WANTED}
+    page = conformance.render(wanted, {"RT-02": {"tests/dsl/a.py::test_a"}, "RT-01": {"tests/dsl/a.py::test_a"}})
+
+    assert "1 of 4 requirements are proved; of 1 more, what can be seen without a run." in page
+    assert "**RT-02** (must) Runs. — *so far only what can be seen without a run*\n" in page
+    assert "**RT-01** (should) Third.\n" in page
+
+
 def test_collecting_drops_parameters_and_reads_classes(tmp_path):
     (tmp_path / "test_claims.py").write_text(
         "import pytest\n\n"

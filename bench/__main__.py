@@ -1,0 +1,48 @@
+"""python -m bench [--output FILE]: measure, print a table for people and JSON for machines; exit 1 over a limit."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.front_end import measurements
+from bench.measure import Ratio
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench")
+    parser.add_argument("--output", type=Path, help="where the JSON goes (standard output if not given)")
+    arguments = parser.parse_args()
+    rows = []
+    for row in measurements():
+        rows.append(row)
+        print(line(row), file=sys.stderr, flush=True)
+    report(rows, arguments.output)
+    return 0 if all(row.is_within for row in rows) else 1
+
+
+def line(row: Ratio) -> str:
+    verdict = "within" if row.is_within else "OVER"
+    return (
+        f"{row.name:<28} {row.seconds * 1000:9.2f} ms   {row.ratio:6.2f}x {row.yardstick:<22} "
+        f"±{row.spread:4.0%}   {verdict} {row.limit:g}x"
+    )
+
+
+def report(rows: Sequence[Ratio], output: Path | None) -> None:
+    machine = {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}
+    figures = [{**row._asdict(), "is_within": row.is_within} for row in rows]
+    text = msgspec.json.format(msgspec.json.encode({"machine": machine, "figures": figures}), indent=2).decode()
+    if output:
+        output.write_text(text + "\n", encoding="utf-8")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

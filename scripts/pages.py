@@ -1,0 +1,105 @@
+"""Write the pages that are made from code: docs/rules/ from the rules, docs/tools/ from the kinds' declarations.
+
+python scripts/pages.py [--check]: with --check nothing is written, and a page that differs is named (exit 1).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from noetl.dsl.kinds import Field, Kind
+from noetl.dsl.pages import all_pages, as_markdown
+from noetl.tools.registry import declarations
+
+DOCS = Path(__file__).parent.parent / "docs"
+BLOCKS = {
+    "1": "Document",
+    "2": "Step",
+    "3": "Task and policy",
+    "4": "Loop",
+    "5": "Routing",
+    "6": "Templates and scopes",
+    "7": "Results",
+    "9": "Deprecated spelling",
+}
+
+
+def rule_pages() -> dict[str, str]:
+    pages = all_pages()
+    index = ["# Rules", "", "What `noetl check` looks for. `noetl explain CODE` prints the same pages.", ""]
+    for block, title in BLOCKS.items():
+        index += [f"## {title}", "", "| code | severity | fault |", "|---|---|---|"]
+        mine = [page for page in pages if page.code[2] == block]
+        index += [
+            f"| [{page.code}]({page.code}.md) | {page.severity} | `{page.name}`: {page.summary} |" for page in mine
+        ]
+        index.append("")
+    found = {f"rules/{page.code}.md": as_markdown(page) for page in pages}
+    return {**found, "rules/README.md": "\n".join(index).rstrip() + "\n"}
+
+
+def kind_pages() -> dict[str, str]:
+    index = ["# Tool kinds", "", "What a task can do: its `kind`.", "", "| kind | does |", "|---|---|"]
+    index += [f"| [{name}]({name}.md) | {declarations[name].summary} |" for name in declarations]
+    found = {f"tools/{name}.md": kind_page(declarations[name]) for name in declarations}
+    return {**found, "tools/README.md": "\n".join(index) + "\n"}
+
+
+def kind_page(kind: Kind) -> str:
+    lines = [f"# kind: {kind.name}", "", kind.summary, ""]
+    if kind.extra:
+        lines += [f'Needs: `pip install "noetl[{kind.extra}]"`.', ""]
+    lines += field_table("Fields", "Written under `input`, or on the task itself.", kind.fields)
+    groups = [
+        *(("At least one of", group) for group in kind.one_of),
+        *(("At most one of", group) for group in kind.at_most_one_of),
+    ]
+    lines += [f"{words}: {', '.join(f'`{name}`' for name in group)}.\n" for words, group in groups]
+    lines += field_table(
+        "Knobs", f"Written under the task's `spec`, or as defaults under any `spec.{kind.name}`.", kind.knobs
+    )
+    lines += ["## Output", "", f"`output.data` is {kind.result}." if kind.result else "", ""]
+    if kind.helper:
+        names = ", ".join(f"`output.{kind.helper}.{name}`" for name in kind.helper_fields)
+        lines += [f"Besides: {names}.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def field_table(title: str, words: str, fields: tuple[Field, ...]) -> list[str]:
+    if not fields:
+        return []
+    rows = [
+        f"| `{field.name}` | {types_of(field)} | {field.doc}{' Required.' if field.required else ''} |"
+        for field in fields
+    ]
+    return [f"## {title}", "", words, "", "| name | type | meaning |", "|---|---|---|", *rows, ""]
+
+
+def types_of(field: Field) -> str:
+    return " or ".join(f"`{choice}`" for choice in field.choices) or " or ".join(field.types)
+
+
+def main() -> int:
+    pages = {**rule_pages(), **kind_pages()}
+    there = {str(path.relative_to(DOCS)) for folder in ("rules", "tools") for path in (DOCS / folder).glob("*.md")}
+    stale = sorted(there - set(pages)) + sorted(
+        name for name, text in pages.items() if not (DOCS / name).exists() or (DOCS / name).read_text("utf-8") != text
+    )
+    if "--check" in sys.argv:
+        print(
+            *(f"docs/{name} is not what the code says; run: make pages" for name in stale),
+            sep="\n",
+            end="\n" if stale else "",
+        )
+        return 1 if stale else 0
+    for name in there - set(pages):
+        (DOCS / name).unlink()
+    for name, text in pages.items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
+        (DOCS / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

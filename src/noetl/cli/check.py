@@ -1,0 +1,138 @@
+"""noetl check: all faults of playbooks in one pass, for people and for machines."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from noetl import __version__
+from noetl.cli import exits
+from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
+from noetl.cli.kinds import available_kinds
+from noetl.dsl.check import Checked, check
+from noetl.dsl.findings import ERROR, SEVERITIES, Finding, apply_edits, as_text
+from noetl.dsl.reports import as_github, as_json, as_sarif
+
+FIX_PASSES_MAX = 20
+COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to check."""
+
+    is_strict: bool
+    is_legacy: bool
+    is_upstream: bool
+
+
+@click.command("check")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--strict", is_flag=True, help="Deprecated spellings and empty steps are errors.")
+@click.option(
+    "--legacy", is_flag=True, help="Accept the constructs of the oldest surface (eval, step.when, next lists)."
+)
+@click.option("--compat", type=click.Choice(["upstream"]), help="Accept the spellings of the public NoETL.")
+@click.option("--fix", is_flag=True, help="Repair what is mechanical; no other byte changes.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed.",
+)
+def command(files: Sequence[str], strict: bool, legacy: bool, compat: str | None, fix: bool, form: str) -> int:
+    """Find the faults of playbooks, all in one pass.
+
+    FILE is a playbook, a directory of them, or - for standard input. Exit code: 0 no error, 1 an error was found, 2 a
+    file could not be read.
+
+    Example: noetl check --strict playbooks/ --format github
+    """
+    options = Options(strict, legacy, compat == "upstream")
+    results, is_complete = check_files(files, options, fix)
+    show(results, form, is_fixing_input=fix and STANDARD_INPUT in files)
+    if not is_complete:
+        return exits.WRONG_INPUT
+    return exits.DONE if all(result.is_valid for result in results) else exits.FAILED
+
+
+def check_files(names: Sequence[str], options: Options, fix: bool) -> tuple[list[Checked], bool]:
+    """Check each file; a file that cannot be read is said on standard error and leaves the answer incomplete."""
+    results = []
+    is_complete = True
+    for name in named_files(names):
+        try:
+            data = read_bytes(name)
+            results.append(fix_file(name, data, options) if fix else check_bytes(name, data, options))
+        except OSError as error:
+            is_complete = False
+            click.echo(f'error: cannot read "{name}": {error.strerror or error}. Name a playbook file.', err=True)
+    return results, is_complete
+
+
+def check_bytes(name: str, data: bytes, options: Options) -> Checked:
+    return check(data, shown_name(name), available_kinds(), **msgspec.structs.asdict(options))
+
+
+def fix_file(name: str, data: bytes, options: Options) -> Checked:
+    """Repair until nothing mechanical is left, then write the file once."""
+    fixed, repaired = data, 0
+    for _ in range(FIX_PASSES_MAX):
+        result = check_bytes(name, fixed, options)
+        text, count = apply_edits(result.source.text, result.findings)
+        if not count:
+            break
+        repaired += count
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        fixed = mark + text.encode("utf-8")
+    if name == STANDARD_INPUT:
+        sys.stdout.buffer.write(fixed)
+    elif fixed != data:
+        write_whole(name, fixed)
+    if repaired:
+        click.echo(f"{shown_name(name)}: repaired {plural(repaired, 'finding')}", err=True)
+    return check_bytes(name, fixed, options)
+
+
+def show(results: Sequence[Checked], form: str, *, is_fixing_input: bool) -> None:
+    findings = [finding for result in results for finding in result.findings]
+    if form == "text":
+        show_text(results, err=is_fixing_input)
+    elif form == "github":
+        click.echo(as_github(findings), nl=False, err=is_fixing_input)
+    else:
+        document = as_json(findings) if form == "json" else as_sarif(findings, __version__)
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2), err=is_fixing_input)
+
+
+def show_text(results: Sequence[Checked], err: bool) -> None:
+    for result in results:
+        for finding in result.findings:
+            click.echo(coloured(finding, as_text(finding, result.source)) + "\n", err=err)
+    click.echo(summary(results), err=err)
+
+
+def coloured(finding: Finding, text: str) -> str:
+    """The severity in its colour; click drops colours where there is no terminal."""
+    word = f"{finding.severity} {finding.code}"
+    return text.replace(word, click.style(word, fg=COLOURS[finding.severity], bold=True), 1)
+
+
+def summary(results: Sequence[Checked]) -> str:
+    """One line that says how it went, and what to do next."""
+    counts = Counter(finding.severity for result in results for finding in result.findings)
+    found = ", ".join(plural(counts[severity], severity) for severity in SEVERITIES if counts[severity])
+    fixable = sum(bool(finding.edits) for result in results for finding in result.findings)
+    advice = f"; noetl check --fix repairs {fixable}" if fixable else ""
+    verdict = "" if counts[ERROR] else ", ready to run"
+    return f"checked {plural(len(results), 'file')}: {found or 'nothing found'}{verdict}{advice}"
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 or word == "info" else f"{count} {word}s"

@@ -1,0 +1,62 @@
+"""Files for the authoring verbs: which ones are meant, their bytes, and writing one back whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+
+from noetl.dsl.read import BYTES_MAX
+
+STANDARD_INPUT = "-"
+SUFFIXES = (".yaml", ".yml")
+
+
+def named_files(names: Iterable[str]) -> Iterator[str]:
+    """The files meant: each name itself, and below a directory every YAML file."""
+    for name in names:
+        if name != STANDARD_INPUT and os.path.isdir(name):
+            yield from files_below(name)
+        else:
+            yield name
+
+
+def files_below(folder: str) -> list[str]:
+    """Every YAML file below a directory, in order; hidden directories are left alone."""
+    found = []
+    for at, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [os.path.join(at, name) for name in files if name.endswith(SUFFIXES)]
+    return sorted(found)
+
+
+def read_bytes(name: str) -> bytes:
+    """A file's bytes, or those of standard input; of one that is too large only so much that this can be seen."""
+    if name == STANDARD_INPUT:
+        return sys.stdin.buffer.read(BYTES_MAX + 1)
+    with open(name, "rb") as file:
+        return file.read(BYTES_MAX + 1)
+
+
+def shown_name(name: str) -> str:
+    """How messages call a file."""
+    return "<stdin>" if name == STANDARD_INPUT else name
+
+
+def write_whole(name: str, data: bytes) -> None:
+    """Replace a file by new bytes: readers see the old ones or the new ones, and its mode stays. Links are followed."""
+    from tempfile import mkstemp
+
+    path = os.path.realpath(name)
+    mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644
+    handle, temporary = mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,96 @@
+"""A text in, all its findings out: reads, translates, parses, runs every rule, and never stops at the first fault.
+
+What a rule needs beyond the Draft is handed in as data (the tool kinds), so nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+import msgspec
+
+from noetl.dsl.dialects.reading import translate
+from noetl.dsl.draft import Draft
+from noetl.dsl.findings import ERROR, WARNING, Finding, usefulness
+from noetl.dsl.kinds import Kinds
+from noetl.dsl.nodes import Mapping
+from noetl.dsl.parse import parse
+from noetl.dsl.read import Reading, read
+from noetl.dsl.rules import document_rules, text_rules
+from noetl.dsl.shapes import OTHER_KINDS
+from noetl.dsl.source import Source
+
+FINDINGS_MAX = 1000
+STRICT_WARNINGS = frozenset(("NL206",))
+
+
+class Checked(msgspec.Struct):
+    """What a text holds and what is wrong with it."""
+
+    source: Source
+    drafts: list[Draft]
+    findings: list[Finding]
+
+    @property
+    def is_valid(self) -> bool:
+        return not any(finding.severity == ERROR for finding in self.findings)
+
+
+def check(
+    data: bytes | str,
+    name: str,
+    kinds: Kinds,
+    *,
+    is_strict: bool = False,
+    is_legacy: bool = False,
+    is_upstream: bool = False,
+) -> Checked:
+    """Check every document of a text."""
+    reading = read(data, name)
+    findings = list(text_findings(reading))
+    drafts = []
+    for document in reading.documents:
+        if isinstance(document, Mapping) and document.text("kind") not in OTHER_KINDS:
+            draft = make_draft(reading.source, document, kinds, is_legacy=is_legacy, is_upstream=is_upstream)
+            drafts.append(draft)
+            findings.extend(draft_findings(draft))
+    # What stands under an anchor is met once for each alias to it: the same finding at the same place is said once.
+    kept = sorted(dict.fromkeys(set_severities(findings, is_strict)), key=usefulness)
+    return Checked(reading.source, drafts, kept[:FINDINGS_MAX])
+
+
+def make_draft(source: Source, root: Mapping, kinds: Kinds, *, is_legacy: bool, is_upstream: bool) -> Draft:
+    """Translate one document to the 2026 surface and parse it."""
+    translated = translate(root, kinds, is_legacy=is_legacy, is_upstream=is_upstream)
+    return parse(
+        source,
+        root,
+        kinds,
+        is_legacy=is_legacy,
+        is_upstream=translated.is_upstream,
+        marks=translated.marks,
+        debug_map=translated.debug_map,
+    )
+
+
+def text_findings(reading: Reading) -> Iterable[Finding]:
+    """What is wrong with the text itself."""
+    for rule in text_rules():
+        yield from islice(rule(reading), FINDINGS_MAX)
+
+
+def draft_findings(draft: Draft) -> Iterable[Finding]:
+    """What is wrong with one playbook."""
+    for rule in document_rules():
+        yield from islice(rule(draft), FINDINGS_MAX)
+
+
+def set_severities(findings: Iterable[Finding], is_strict: bool) -> Iterable[Finding]:
+    """`--strict` makes the 9xx marks and ST-02 errors."""
+    for finding in findings:
+        is_mark = finding.code.startswith("NL9") or finding.code in STRICT_WARNINGS
+        if is_strict and is_mark and finding.severity == WARNING:
+            yield msgspec.structs.replace(finding, severity=ERROR)
+        else:
+            yield finding

@@ -1,0 +1,282 @@
+"""Habits of playbooks written for the public NoETL, in the words of the v10 surface (UP-03 to UP-08).
+
+Read only with `--compat upstream` or executor.spec.compat: upstream.
+
+    workbook: [{name, tool}]                   workbook: {name: {…}}
+    kind: workbook, name: x                    task: x
+    kind: artifact, action: get, result_ref    kind: resolve, ref
+    endpoint, credential                       url (http), auth
+    payload                                    input; json for http, whose body it is
+    output: {select, store}                    spec.result, on step and task
+    set_ctx, set_iter beside the tool          set: {ctx.…, iter.…}
+    set: {x}                                   set: {step.x}; on an arc {ctx.x}
+    else: {do}, backoff: fixed                 else: {then: {do}}, backoff: none
+    rules without else                         two last rules: error fails, else continue (UP-08)
+    loop_index, iter._index                    iter.index
+    iter._first, iter._last                    (iter.index == 0), (iter.index + 1 == iter._total)
+    'call.done', 'step.exit', 'call.error'     'step.done' or 'loop.done', 'step.failed', in the guards of arcs
+    branches of one fan-out meet               spec.policy.admit.join: all (UP-05)
+
+What cannot be said otherwise (UP-01's transparent data, iter._total, variables in Python code) stays as it is.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from noetl.dsl.dialects.legacy import add_default_rules, join_set, may_hold, name_backoff
+from noetl.dsl.dialects.templates import (
+    bodies,
+    quoted_like,
+    renamed,
+    respell_all,
+    step_texts,
+    task_texts,
+    tokens,
+    workbook_tasks,
+)
+from noetl.dsl.dialects.tree import Node, Respelling, Tree, pipelines, steps
+from noetl.dsl.dialects.v10 import outcomes
+from noetl.dsl.kinds import Kind, Kinds
+
+DEFAULTS = frozenset(("upstream-else", "upstream-join"))  # marks of what is meant but not written
+SCOPES = frozenset("ctx step iter workload input output args outcome event keychain execution_id".split())
+REFERENCE_FIELDS = ("result_ref", "output_ref", "uri")
+LOOPS_MAX = 4
+LOOP_NAMES: dict[tuple[str, ...], str] = {("loop_index",): "iter.index"}
+for _depth in range(LOOPS_MAX):
+    _path = ("iter", *["parent"] * _depth)
+    _iter = ".".join(_path)
+    LOOP_NAMES[(*_path, "_index")] = f"{_iter}.index"
+    LOOP_NAMES[(*_path, "_first")] = f"({_iter}.index == 0)"
+    LOOP_NAMES[(*_path, "_last")] = f"({_iter}.index + 1 == {_iter}._total)"
+
+
+def translate(tree: Tree, root: Node, kinds: Kinds) -> None:
+    """Rewrite a document with these habits in place."""
+    name_workbook(tree, root)
+    reusable = frozenset(tree.keys(tree.get(root, "workbook")))
+    for step in steps(tree, root):
+        move_result(tree, step)
+        name_sets(tree, step, "step")
+        for tool in pipelines(tree, step):
+            for task in bodies(tree, tool):
+                name_task(tree, task, kinds, reusable)
+        for arc in tree.items(tree.get(tree.get(step, "next"), "arcs")):
+            name_sets(tree, arc, "ctx")
+    for task in workbook_tasks(tree, root):
+        name_task(tree, task, kinds, reusable)
+    respell(tree, root, kinds)
+    join_branches(tree, root, kinds)
+
+
+def name_workbook(tree: Tree, root: Node) -> None:
+    """A list of {name, tool} becomes a mapping of tasks by name."""
+    workbook = tree.get(root, "workbook")
+    names = [tree.value(tree.get(item, "name")) for item in tree.items(workbook)]
+    texts = [name for name in names if isinstance(name, str) and name]
+    is_whole = all("tool" in tree.keys(item) or "kind" in tree.keys(item) for item in tree.items(workbook))
+    if not names or len(set(texts)) != len(names) or not is_whole:
+        return
+    tree.mark_key("upstream-workbook", root, "workbook", old="workbook: [{name, tool}]", new="workbook: {name: {…}}")
+    tasks = [workbook_task(tree, item) for item in tree.items(workbook)]
+    tree.put(root, "workbook", tree.mapping(list(zip(texts, tasks, strict=True)), workbook))
+
+
+def workbook_task(tree: Tree, item: Node) -> Node:
+    """{name, tool: {kind, …}} or {name, tool: kind, …} → {kind, …}"""
+    tree.take(item, "name")
+    tool = tree.get(item, "tool")
+    if not tree.is_mapping(tool):
+        if tool is not None and "kind" not in tree.keys(item):
+            tree.rename(item, "tool", "kind")
+        return item
+    for key in tree.keys(item):
+        if key != "tool" and key not in tree.keys(tool):
+            tree.put(tool, key, tree.get(item, key))
+    return tool
+
+
+def name_task(tree: Tree, task: Node, kinds: Kinds, reusable: frozenset[str]) -> None:
+    """The fields and the policy of one task."""
+    name_kind(tree, task, reusable)
+    name_fields(tree, task, kinds.get(str(tree.value(tree.get(task, "kind")))))
+    move_result(tree, task)
+    name_sets(tree, task, "step")
+    name_policy(tree, task)
+
+
+def name_kind(tree: Tree, task: Node, reusable: frozenset[str]) -> None:
+    kind = tree.value(tree.get(task, "kind"))
+    fields = [task, tree.get(task, "input"), tree.get(task, "args")]
+    if kind == "artifact" and any(tree.value(tree.get(node, "action")) == "get" for node in fields):
+        tree.mark_key("upstream-artifact", task, "kind", old="kind: artifact", new="kind: resolve")
+        tree.put(task, "kind", tree.scalar("resolve", tree.get(task, "kind")))
+        for node in fields:
+            name_reference(tree, node)
+    name = tree.value(tree.get(task, "name"))
+    if kind == "workbook" and name in reusable and not any("task" in tree.keys(node) for node in fields):
+        tree.mark_key("upstream-workbook-name", task, "name", old=f"name: {name}", new=f"task: {name}")
+        tree.put(task, "task", tree.scalar(str(name), tree.get(task, "name")))
+
+
+def name_reference(tree: Tree, node: Node) -> None:
+    if "action" in tree.keys(node):
+        tree.take(node, "action")
+    old = next((key for key in REFERENCE_FIELDS if key in tree.keys(node)), None)
+    if old and "ref" not in tree.keys(node):
+        tree.rename(node, old, "ref")
+
+
+def name_fields(tree: Tree, task: Node, kind: Kind | None) -> None:
+    """Fields with another name, on the task and under its input."""
+    is_http = kind is not None and kind.name == "http"
+    for node in (task, tree.get(task, "input")):
+        if is_http:
+            name_field(tree, node, "endpoint", "url")
+            if not {"form", "body"} & set(tree.keys(node)):
+                name_field(tree, node, "payload", "json")
+        if kind and kind.field("auth") and not kind.field("credential"):
+            name_field(tree, node, "credential", "auth")
+    if not is_http and not (kind and kind.field("payload")) and may_hold(tree, tree.get(task, "payload")):
+        join_payload(tree, task)
+
+
+def name_field(tree: Tree, node: Node, old: str, new: str) -> None:
+    if old in tree.keys(node) and new not in tree.keys(node):
+        tree.mark_key(f"upstream-{old}", node, old, old=old, new=new)
+        tree.rename(node, old, new)
+
+
+def join_payload(tree: Tree, task: Node) -> None:
+    """`payload` is `input`, or adds to it."""
+    name_field(tree, task, "payload", "args" if "args" in tree.keys(task) else "input")
+    values = tree.get(task, "payload")
+    target = tree.get(task, "input")
+    if tree.is_mapping(values) and tree.is_mapping(target):
+        tree.mark_key("upstream-payload", task, "payload", old="payload", new="input")
+        tree.take(task, "payload")
+        for key in tree.keys(values):
+            if key not in tree.keys(target):
+                tree.put(target, key, tree.get(values, key))
+
+
+def move_result(tree: Tree, node: Node) -> None:
+    """Storage hints of a step or task stand under its spec."""
+    hints, spec = tree.get(node, "output"), tree.get(node, "spec")
+    if not tree.is_mapping(hints) or not may_hold(tree, spec) or "result" in tree.keys(spec):
+        return
+    tree.mark_key(
+        "upstream-output", node, "output", old="output: {select, store}", new="spec: {result: {select, store}}"
+    )
+    if spec is None:
+        tree.rename(node, "output", "spec")
+        tree.put(node, "spec", tree.mapping([("result", hints)], hints))
+    else:
+        tree.take(node, "output")
+        tree.put(spec, "result", hints)
+
+
+def name_sets(tree: Tree, node: Node, scope: str) -> None:
+    """set_ctx and set_iter beside a tool, and writes without a scope."""
+    for old, own in (("set_ctx", "ctx"), ("set_iter", "iter")):
+        if tree.is_mapping(tree.get(node, old)) and may_hold(tree, tree.get(node, "set")):
+            tree.mark_key("upstream-set-scope", node, old, old=old, new=f"set: {{ {own}.… }}")
+            join_set(tree, node, old, own)
+    name_targets(tree, tree.get(node, "set"), scope)
+
+
+def name_targets(tree: Tree, values: Node, scope: str) -> None:
+    keys = set(tree.keys(values))
+    bare = [key for key in tree.keys(values) if key.split(".", 1)[0] not in SCOPES and f"{scope}.{key}" not in keys]
+    for key in bare:
+        tree.mark_key("upstream-set", values, key, old=key, new=f"{scope}.{key}")
+    if bare:
+        tree.rename_all(values, {key: f"{scope}.{key}" for key in bare})
+
+
+def name_policy(tree: Tree, task: Node) -> None:
+    policy = tree.get(tree.get(task, "spec"), "policy")
+    rules = tree.get(policy, "rules")
+    for rule in tree.items(rules):
+        name_else(tree, rule)
+    for then in outcomes(tree, task):
+        name_backoff(tree, then, "upstream-backoff")
+        name_targets(tree, tree.get(then, "set"), "step")
+    has_else = any("else" in tree.keys(rule) for rule in tree.items(rules))
+    if tree.items(rules) and not has_else and "on_unmatched" not in tree.keys(policy):
+        new = "rules that end with: error fails, else continue"
+        tree.mark_key("upstream-else", policy, "rules", old="rules without else", new=new)
+        add_default_rules(tree, rules)
+
+
+def name_else(tree: Tree, rule: Node) -> None:
+    """else: {do: …} → else: {then: {do: …}}"""
+    branch = tree.get(rule, "else")
+    if "do" in tree.keys(branch) and "then" not in tree.keys(branch):
+        tree.mark_key("upstream-else-do", rule, "else", old="else: { do }", new="else: { then: { do } }")
+        tree.put(rule, "else", tree.mapping([("then", branch)], branch))
+
+
+def respell(tree: Tree, root: Node, kinds: Kinds) -> None:
+    """Loop names everywhere, event names in guards."""
+    taken = frozenset(tree.keys(tree.get(root, "workload")))
+    taken |= {str(tree.value(tree.get(step, "step"))) for step in steps(tree, root)}
+    names = {path: new for path, new in LOOP_NAMES.items() if path[0] not in taken}
+    find = partial(renamed, names=names)
+    for step in steps(tree, root):
+        respell_all(tree, step_texts(tree, step, kinds), find, lambda _: "upstream-loop-name")
+        done = "step.done" if tree.get(step, "loop") is None else "loop.done"
+        events = {"call.done": done, "step.exit": done, "call.error": "step.failed"}
+        respell_all(tree, guards(tree, step), partial(event_names, events=events), lambda _: "upstream-event")
+    respell_all(tree, task_texts(tree, workbook_tasks(tree, root), kinds), find, lambda _: "upstream-loop-name")
+
+
+def guards(tree: Tree, step: Node) -> list[tuple[Node, str, str]]:
+    arcs = tree.items(tree.get(tree.get(step, "next"), "arcs"))
+    found = [(arc, "when", tree.value(tree.get(arc, "when"))) for arc in arcs]
+    return [(arc, key, text) for arc, key, text in found if isinstance(text, str)]
+
+
+def event_names(text: str, events: dict[str, str]) -> list[Respelling]:
+    if not any(name in text for name in events):
+        return []
+    words = [token for token in tokens(text) if token.kind == "string"]
+    return [quoted_like(text, word, events[str(word.value)]) for word in words if word.value in events]
+
+
+def join_branches(tree: Tree, root: Node, kinds: Kinds) -> None:
+    """A step that two branches of one fan-out come to waits for both."""
+    routers = [tree.get(step, "next") for step in steps(tree, root)]
+    if not any(tree.value(tree.get(tree.get(router, "spec"), "mode")) == "inclusive" for router in routers):
+        return
+    from noetl.dsl.analyze import tokens_of  # only here: most playbooks do not fan out
+    from noetl.dsl.net import net_of
+    from noetl.dsl.parse import parse
+
+    net = net_of(parse(root.source, root, kinds, is_upstream=True))
+    if net is None:
+        return
+    for number in sorted({meeting.step for meeting in tokens_of(net).meetings}):
+        put_join(tree, net.steps[number].node)
+
+
+def put_join(tree: Tree, step: Node) -> None:
+    policy = tree.get(tree.get(step, "spec"), "policy")
+    admission = tree.get(policy, "admit")
+    if not may_hold(tree, tree.get(step, "spec"), policy, admission) or "join" in tree.keys(admission):
+        return
+    tree.mark_key("upstream-join", step, "step", old="two branches meet", new="spec.policy.admit.join: all")
+    join = tree.scalar("all", tree.get(step, "step"))
+    if admission is not None:
+        tree.put(admission, "join", join)
+    elif policy is not None:
+        tree.put(policy, "admit", tree.mapping([("join", join)], join))
+    elif tree.get(step, "spec") is not None:
+        tree.put(tree.get(step, "spec"), "policy", joining(tree, join))
+    else:
+        tree.put(step, "spec", tree.mapping([("policy", joining(tree, join))], join))
+
+
+def joining(tree: Tree, join: Node) -> Node:
+    return tree.mapping([("admit", tree.mapping([("join", join)], join))], join)

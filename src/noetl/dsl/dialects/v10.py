@@ -1,0 +1,160 @@
+"""The v10 surface (documents 000-002) as the 2026 one: args, outcome, set_ctx, set_iter, labelled tasks (DI-02).
+
+Always on. Each use is marked; nothing changes its meaning. Arc `args` stay: the model has them, because a token's own
+values cannot always be said with `set` (PB-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from noetl.dsl.dialects.tree import Node, Respelling, Tree, all_tasks, pipelines, steps, texts
+from noetl.dsl.kinds import Kinds
+from noetl.expressions import TemplateSyntaxFault, looks_like_template, parse, rename
+
+Renames = Mapping[tuple[str, ...], str]
+
+HTTP_RESULT = (
+    "{'data': output.data, 'status_code': output.http.status, 'headers': output.http.headers, 'url': output.http.url}"
+)
+NAMES: dict[tuple[str, ...], str] = {
+    ("args",): "input",
+    ("outcome",): "output",
+    ("outcome", "result"): "output.data",
+    ("outcome", "result_ref"): "output.ref",
+    ("result_ref",): "output.ref",
+}
+HTTP_NAMES: dict[tuple[str, ...], str] = {
+    **NAMES,
+    ("outcome", "result"): HTTP_RESULT,
+    ("outcome", "result", "data"): "output.data",
+    ("outcome", "result", "status_code"): "output.http.status",
+    ("outcome", "result", "headers"): "output.http.headers",
+    ("outcome", "result", "url"): "output.http.url",
+}
+NOT_LABELS = frozenset(
+    ("name", "desc", "kind", "input", "set", "spec", "auth", "args", "choose", "while", "until")
+)
+
+
+def translate(tree: Tree, root: Node, kinds: Kinds) -> None:
+    """Rewrite a v10 document in place."""
+    for step in steps(tree, root):
+        name_input(tree, step)
+        for tool in pipelines(tree, step):
+            name_tasks(tree, tool)
+        mark_arc_args(tree, step)
+    for task in all_tasks(tree, root):
+        name_input(tree, task)
+        for then in outcomes(tree, task):
+            join_sets(tree, then)
+    respell_templates(tree, root, kinds)
+
+
+def name_input(tree: Tree, node: Node) -> None:
+    """`args` on a step or task is its `input`."""
+    if "args" in tree.keys(node) and "input" not in tree.keys(node):
+        tree.mark_key("args", node, "args")
+        tree.rename(node, "args", "input")
+
+
+def mark_arc_args(tree: Tree, step: Node) -> None:
+    for arc in tree.items(tree.get(tree.get(step, "next"), "arcs")):
+        if "args" in tree.keys(arc):
+            tree.mark_key("arc-args", arc, "args", step=str(tree.value(tree.get(arc, "step"))))
+
+
+def name_tasks(tree: Tree, tool: Node) -> None:
+    """`- label: {kind: …}` is `- name: label` with the rest beside it (TK-01)."""
+    for index, item in enumerate(tree.items(tool)):
+        if not is_labelled(tree, item):
+            continue
+        label = tree.keys(item)[0]
+        tree.mark_key("labelled-task", item, label, label=label)
+        name = tree.scalar(label, tree.key(item, label))
+        body = tree.take(item, label)
+        tree.put(body, "name", name, first=True)
+        tree.put_item(tool, index, body)
+
+
+def is_labelled(tree: Tree, item: Node) -> bool:
+    keys = tree.keys(item)
+    return len(keys) == 1 and keys[0] not in NOT_LABELS and tree.is_mapping(tree.get(item, keys[0]))
+
+
+def outcomes(tree: Tree, task: Node) -> list[Node]:
+    """Every `then` of a task's policy."""
+    rules = tree.items(tree.get(tree.get(tree.get(task, "spec"), "policy"), "rules"))
+    found = [tree.get(rule, "then") for rule in rules]
+    found += [tree.get(tree.get(rule, "else"), "then") for rule in rules]
+    return [then for then in found if tree.is_mapping(then)]
+
+
+def join_sets(tree: Tree, then: Node) -> None:
+    """`set_ctx` and `set_iter` become one `set` with flat paths."""
+    for old, scope in (("set_ctx", "ctx"), ("set_iter", "iter")):
+        target = tree.get(then, "set")
+        if not tree.is_mapping(tree.get(then, old)) or not (target is None or tree.is_mapping(target)):
+            continue
+        tree.mark_key("set-scope", then, old, old=old, scope=scope)
+        if "set" not in tree.keys(then):
+            tree.rename(then, old, "set")
+            values = tree.get(then, "set")
+            tree.rename_all(values, {key: f"{scope}.{key}" for key in tree.keys(values)})
+        else:
+            values = tree.take(then, old)
+            for key in tree.keys(values):
+                tree.put(target, f"{scope}.{key}", tree.get(values, key))
+
+
+def respell_templates(tree: Tree, root: Node, kinds: Kinds) -> None:
+    for task in all_tasks(tree, root):
+        kind = kinds.get(str(tree.value(tree.get(task, "kind"))))
+        verbatim = frozenset(field.name for field in kind.fields if not field.is_template) if kind else frozenset()
+        names = HTTP_NAMES if kind and kind.name == "http" else NAMES
+        respell_below(tree, task, names, verbatim | {"input"})
+        respell_below(tree, tree.get(task, "input"), names, verbatim)
+    for step in steps(tree, root):
+        respell_below(tree, step, names_at(tree, step), frozenset(("tool",)))
+
+
+def names_at(tree: Tree, step: Node) -> Renames:
+    """What `outcome.result` is at a step's boundary: the last task's, or the list of a loop."""
+    last = tree.get(step, "tool")
+    items = tree.items(last)
+    last = items[-1] if items else last
+    is_http = tree.value(tree.get(last, "kind")) == "http" and tree.get(step, "loop") is None
+    return HTTP_NAMES if is_http else NAMES
+
+
+def respell_below(tree: Tree, node: Node, names: Renames, skip: frozenset[str]) -> None:
+    for parent, key, text in list(texts(tree, node, skip)):
+        if looks_like_template(text):
+            respell(tree, parent, key, text, names)
+
+
+def respell(tree: Tree, parent: Node, key: str | int, text: str, names: Renames) -> None:
+    """Rename what one template reads, and mark each read."""
+    if not any(path[0] in text for path in names):
+        return
+    try:
+        reads = parse(text).names
+        if not any(path[0] in reads for path in names):
+            return
+        _, edits = rename(text, names)
+    except TemplateSyntaxFault:
+        return
+    respellings = [Respelling(edit.offset, edit.length, edit.text) for edit in edits]
+    for one in respellings:
+        old = text[one.offset : one.offset + one.length]
+        tree.mark_text(mark_name(old), parent, key, one, old=old, new=one.text)
+    tree.respell(parent, key, respellings)
+
+
+def mark_name(old: str) -> str:
+    """Which deprecated name a read began with."""
+    if old.startswith("args"):
+        return "args"
+    if "result_ref" in old:
+        return "result-ref"
+    return "outcome-result" if "result" in old else "outcome"

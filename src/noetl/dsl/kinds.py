@@ -1,0 +1,54 @@
+"""How a tool kind declares itself: fields, knobs, defaults, helper.
+
+A declaration is data. The checker, the schema, the documentation and the worker read the same one; a plugin writes its
+own. Nothing here runs a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+TEXT, INTEGER, NUMBER, BOOLEAN, MAPPING, LIST, ANY = "text", "integer", "number", "boolean", "mapping", "list", "any"
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of a tool, or a knob under its `spec`."""
+
+    name: str
+    types: tuple[str, ...] = (TEXT,)
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    is_template: bool = True  # False: the text is handed to the tool as written (Python code)
+    doc: str = ""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool kind, as far as an author and a checker need to know it."""
+
+    name: str
+    summary: str
+    fields: tuple[Field, ...] = ()
+    one_of: tuple[tuple[str, ...], ...] = ()  # of each group at least one field must be given
+    at_most_one_of: tuple[tuple[str, ...], ...] = ()
+    knobs: tuple[Field, ...] = ()  # allowed under task.spec, and as defaults under any spec.<kind>
+    defaults: dict[str, object] = {}  # the innermost layer of the effective spec (TK-03)
+    result: str = ""  # what output.data is
+    helper: str = ""  # output.<helper> …
+    helper_fields: tuple[str, ...] = ()  # … and its fields
+    can_fail: bool = True
+    takes_any_input: bool = True  # further names under input are values for the tool or its templates
+    extra: str = ""  # the extra to install, and
+    module: str = ""  # the module that it brings
+
+    def field(self, name: str) -> Field | None:
+        return next((field for field in self.fields if field.name == name), None)
+
+    def knob(self, name: str) -> Field | None:
+        return next((knob for knob in self.knobs if knob.name == name), None)
+
+
+Kinds = Mapping[str, Kind]

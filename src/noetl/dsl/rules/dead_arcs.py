@@ -1,0 +1,126 @@
+"""The arcs that can never fire, sorted by why: what NL505, NL513 and NL514 each say, so that none is told twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from noetl.dsl.boundaries import NAMES, STEP_FAILED, Firing, firings, reads_failure
+from noetl.dsl.draft import Arc, Draft, Step, Text
+from noetl.dsl.nodes import plain
+from noetl.dsl.routers import is_sound
+from noetl.dsl.source import Place
+from noetl.expressions import decide
+
+EVENT_NAME = r"\bevent\s*(?:\.\s*name\b|\[\s*(?:'name'|\"name\")\s*\])"
+LITERAL = r"'[^'\\]*'|\"[^\"\\]*\""
+COMPARED = re.compile(
+    rf"{EVENT_NAME}\s*(?:==|in)\s*(?P<right>{LITERAL}|[\[(](?:\s*(?:{LITERAL})\s*,?)*[\])])"
+    rf"|(?P<left>{LITERAL})\s*==\s*{EVENT_NAME}"
+)
+ONE_LITERAL = re.compile(LITERAL)
+
+
+class EventName(msgspec.Struct, frozen=True):
+    """An event's name that a guard compares event.name with, and where it stands (without its quotes)."""
+
+    name: str
+    place: Place
+
+
+class Routed(msgspec.Struct, frozen=True, kw_only=True):
+    """An arc as its router treats it."""
+
+    step: Step
+    firing: Firing
+    others: list[Firing]  # all arcs of the router
+    twin: Arc | None  # an earlier arc that says the same
+    events: list[EventName]
+
+    @property
+    def arc(self) -> Arc:
+        return self.firing.arc
+
+    @property
+    def unknown_events(self) -> list[EventName]:
+        return [event for event in self.events if event.name not in NAMES]
+
+    @property
+    def is_dead(self) -> bool:
+        """It can never fire, and that is not said of it as a twin or for the name of its event."""
+        return not self.firing.can_fire and not self.twin and not self.unknown_events
+
+    @property
+    def is_shadowed_failure_arc(self) -> bool:
+        """Its guard matches failures only, and another arc always takes those."""
+        open_to = {name for name, answer in self.firing.guard.items() if answer is not False}
+        return open_to == {STEP_FAILED} and STEP_FAILED in self.firing.hidden_by
+
+
+def routed_arcs(draft: Draft) -> list[Routed]:
+    """Every arc of every router that has its shape."""
+    found = draft.prepared.get("routed arcs")
+    if not isinstance(found, list):
+        known = firings(draft)
+        found = [
+            arc for number, step in enumerate(draft.steps) if is_sound(step) for arc in routed(step, known[number])
+        ]
+        draft.prepared["routed arcs"] = found
+    return found
+
+
+def routed(step: Step, known: list[Firing]) -> Iterator[Routed]:
+    seen: dict[str, Arc] = {}
+    for firing in known:
+        key = identity(firing.arc, step.is_inclusive)
+        events = list(compared_events(firing.text)) if firing.text else []
+        yield Routed(step=step, firing=firing, others=known, twin=seen.get(key), events=events)
+        seen.setdefault(key, firing.arc)
+
+
+def identity(arc: Arc, is_inclusive: bool) -> str:
+    """What two arcs have in common that are the same; all matching ones fire in an inclusive router, so all counts."""
+    when = plain(arc.when) if arc.when is not None else "always"
+    condition = " ".join(when.split()) if isinstance(when, str) else when
+    rest = {key: plain(entry.value) for key, entry in arc.node.entries.items() if key not in ("step", "when")}
+    return repr((arc.target_name, condition, rest if is_inclusive else None))
+
+
+def compared_events(text: Text) -> Iterator[EventName]:
+    """The names that a guard compares event.name with."""
+    source = text.template.source if text.template else ""
+    if "event" not in source:
+        return
+    for match in COMPARED.finditer(source):
+        group = "right" if match["right"] else "left"
+        for literal in ONE_LITERAL.finditer(match[group]):
+            start = match.start(group) + literal.start() + 1
+            end = match.start(group) + literal.end() - 1
+            yield EventName(literal[0][1:-1], text.place_of(start, end))
+
+
+def reasons(routed: Routed) -> str:
+    """Why an arc does not fire, for each way its step can end."""
+    if is_never_true(routed.firing):
+        return "its `when` is always false"
+    return "; ".join(dict.fromkeys(reason(routed.firing, name) for name in routed.firing.guard))
+
+
+def is_never_true(firing: Firing) -> bool:
+    """Whether the guard is false whatever it reads."""
+    if firing.template:
+        return decide(firing.template, {}) is False
+    return firing.arc.when is not None and firing.text is None and not any(firing.guard.values())
+
+
+def reason(firing: Firing, name: str) -> str:
+    if name in firing.hidden_by:
+        hider = firing.hidden_by[name]
+        return f"on {name} {hider.how.format(hider.arc.target_name)}"
+    if name == STEP_FAILED and firing.arc.when is None:
+        return f"without a `when` it does not match {name}"
+    if name == STEP_FAILED and not (firing.template and reads_failure(firing.template)):
+        return f"on {name} only arcs are asked whose `when` reads event, output.status or output.error"
+    return f"on {name} its `when` is false"

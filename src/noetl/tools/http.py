@@ -1,0 +1,32 @@
+"""kind: http — one HTTP request."""
+
+from noetl.dsl.kinds import ANY, BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT, Field, Kind
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+KIND = Kind(
+    name="http",
+    summary="Sends one HTTP request.",
+    fields=(
+        Field(name="url", required=True, doc="Where to; http or https."),
+        Field(name="method", choices=METHODS, doc="GET if not given."),
+        Field(name="params", types=(MAPPING,), doc="Query parameters."),
+        Field(name="headers", types=(MAPPING,), doc="Request headers."),
+        Field(name="json", types=(ANY,), doc="A body sent as JSON."),
+        Field(name="form", types=(MAPPING,), doc="A body sent as a form."),
+        Field(name="body", types=(TEXT,), doc="A body sent as it is."),
+        Field(name="files", types=(MAPPING, LIST), doc="Parts of a multipart body."),
+        Field(name="auth", types=(TEXT, MAPPING), doc="The keychain entry to sign in with."),
+    ),
+    at_most_one_of=(("json", "form", "body"),),
+    knobs=(
+        Field(name="version", types=(NUMBER, TEXT), doc="HTTP version: 1.1 or 2."),
+        Field(name="verify", types=(BOOLEAN, TEXT), doc="Check the certificate; or the file of a CA."),
+        Field(name="follow_redirects", types=(BOOLEAN,), doc="true if not given, five at most."),
+        Field(name="max_response_bytes", types=(INTEGER,), minimum=1, doc="Cap of the answer's size."),
+    ),
+    defaults={"timeout": {"connect": 10, "read": 60}},
+    result="the parsed body: JSON as data, other text as text",
+    helper="http",
+    helper_fields=("status", "headers", "request_id", "url"),
+)

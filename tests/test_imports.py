@@ -1,0 +1,116 @@
+"""What each verb imports when it starts: the start-up table of docs/dependencies.md.
+
+Every verb is started for real with `-X importtime`; what a bare interpreter of this environment imports is taken off.
+A package outside the verb's row fails, and so does a slow module of the standard library that no row has yet.
+"""
+
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from noetl.cli.main import VERBS
+
+PLAYBOOK = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata:
+  name: start_up
+workload:
+  greeting: hello
+workflow:
+  - step: start
+    tool:
+      kind: noop
+      set:
+        ctx.greeting: "{{ workload.greeting }}"
+"""
+
+COMMAND_LINE = {"click"}
+READING = COMMAND_LINE | {"yaml", "msgspec", "jinja2"}
+REWRITING = READING | {"ruamel"}
+BROUGHT_ALONG = {"msgspec": {"typing_extensions"}, "jinja2": {"markupsafe"}}
+
+# arguments: the packages they may import; {file} is a playbook
+ROWS = {
+    ("--version",): COMMAND_LINE,
+    ("--help",): COMMAND_LINE,
+    ("completion", "bash"): COMMAND_LINE,
+    ("check", "{file}"): READING,
+    ("check", "--format", "json", "{file}"): READING,
+    ("explain", "NL301"): READING,
+    ("schema",): READING,
+    ("graph", "{file}"): READING,
+    ("fmt", "{file}"): REWRITING,
+    ("migrate", "{file}"): REWRITING,
+}
+SLOW = frozenset(
+    "asyncio concurrent ctypes email http logging multiprocessing pydoc selectors socket sqlite3 ssl subprocess "
+    "unittest urllib.request xml".split()
+)
+FRONT_DOOR = {"noetl", "noetl.__main__", "noetl.cli", "noetl.cli.main", "noetl.cli.exits"}
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that a Python with these arguments imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    lines = done.stderr.splitlines()
+    said = [line for line in lines if not line.startswith("import time:")]
+    assert done.returncode == 0, "\n".join(said)
+    return {line.rpartition("|")[2].strip() for line in lines if line not in said}
+
+
+@cache
+def bare() -> frozenset[str]:
+    return frozenset(imported("-c", "pass"))
+
+
+def imported_by(arguments: tuple[str, ...], folder: Path) -> set[str]:
+    file = folder / "playbook.yaml"
+    file.write_text(PLAYBOOK, encoding="utf-8")
+    return imported("-m", "noetl", *(argument.format(file=file) for argument in arguments)) - bare()
+
+
+def packages(modules: set[str]) -> set[str]:
+    """Those that exist: the listing also names what was tried and not found, as copy does with org.python.core."""
+    names = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"noetl"}
+    return {name for name in names if find_spec(name)}
+
+
+def slow_modules(modules: set[str]) -> set[str]:
+    return {module for module in modules if module in SLOW or module.partition(".")[0] in SLOW}
+
+
+def with_company(row: set[str]) -> set[str]:
+    return row.union(*(BROUGHT_ALONG.get(package, set()) for package in row))
+
+
+@pytest.mark.parametrize("arguments", ROWS, ids=" ".join)
+def test_a_verb_imports_only_what_its_row_allows(arguments, tmp_path):
+    modules = imported_by(arguments, tmp_path)
+
+    assert packages(modules) <= with_company(ROWS[arguments])
+    assert not slow_modules(modules)
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",)], ids=" ".join)
+def test_version_and_help_load_no_verb(arguments, tmp_path):
+    modules = imported_by(arguments, tmp_path)
+
+    assert {module for module in modules if module.partition(".")[0] == "noetl"} <= FRONT_DOOR
+
+
+def test_every_verb_has_a_row():
+    assert {arguments[0] for arguments in ROWS} >= set(VERBS)
+
+
+def test_a_module_outside_the_row_is_seen():
+    modules = imported("-c", "import asyncio, rich.table") - bare()
+
+    assert packages(modules) - with_company(READING) == {"rich"}
+    assert "asyncio" in slow_modules(modules)
