@@ -31,7 +31,6 @@ workflow:
 
 COMMAND_LINE = {"click"}
 READING = COMMAND_LINE | {"yaml", "msgspec", "jinja2"}
-REWRITING = READING | {"ruamel"}
 BROUGHT_ALONG = {"msgspec": {"typing_extensions"}, "jinja2": {"markupsafe"}}
 
 # arguments: the packages they may import; {file} is a playbook
@@ -44,8 +43,8 @@ ROWS = {
     ("explain", "NL301"): READING,
     ("schema",): READING,
     ("graph", "{file}"): READING,
-    ("fmt", "{file}"): REWRITING,
-    ("migrate", "{file}"): REWRITING,
+    ("fmt", "{file}"): READING,
+    ("migrate", "{file}"): READING,
 }
 SLOW = frozenset(
     "asyncio concurrent ctypes email http logging multiprocessing pydoc selectors socket sqlite3 ssl subprocess "

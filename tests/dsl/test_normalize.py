@@ -388,3 +388,24 @@ def test_a_value_keeps_the_names_it_reads(front: Front) -> None:
 
     assert values["x"].reads == {"workload", "ctx", "execution_id"}
     assert values["z"].is_constant
+
+
+@pytest.mark.spec("DI-02")
+def test_code_is_left_as_it_is_wherever_its_task_stands(front: Front) -> None:
+    code = 'result = f"{{outcome}} {{args}}"'
+    playbook = front.playbook(f"""
+        workflow:
+          - step: start
+            spec:
+              policy:
+                compensation: {{tool: {{kind: python, code: '{code}'}}}}
+            tool:
+              - while:
+                  when: "{{{{ outcome.status == 'ok' and step.more }}}}"
+                  tool: [{{name: inner, kind: python, code: '{code}', set: {{step.more: false}}}}]
+        """)
+    step = playbook.steps["start"]
+
+    assert step.compensation[0].input["code"].parts == code
+    assert next(task for task in step.tasks if task.label == "inner").input["code"].parts == code
+    assert [read.name for read in step.tasks[0].policy.rules[0].when.template.reads] == ["output", "step"]  # type: ignore[union-attr]

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from noetl.dsl.dialects.tree import Key, Node, Respelling, Tree, pipelines
-from noetl.dsl.dialects.v10 import is_labelled
+from noetl.dsl.dialects.tree import Key, Node, Respelling, Tree, is_labelled, pipelines
 from noetl.dsl.kinds import Kinds
 from noetl.expressions import TemplateSyntaxFault, looks_like_template, parse, rename
 from noetl.expressions.lexer import tokenize
@@ -60,6 +59,7 @@ def step_texts(tree: Tree, step: Node, kinds: Kinds) -> Iterator[Spot]:
 
 
 def texts_below(tree: Tree, parent: Node, skip: frozenset[str], stops: frozenset[int]) -> Iterator[Spot]:
+    """Every template below a node; `skip` names keys of the top, `stops` are ids of nodes that are left out."""
     keys: list[Key] = [key for key in tree.keys(parent) if key not in skip]
     keys.extend(range(len(tree.items(parent))))
     for key in keys:

@@ -12,6 +12,7 @@ from noetl.dsl.source import Place
 
 Node = Any  # one node of whichever tree it is; only the tree looks inside
 Key = str | int  # of a mapping, or of a list
+NOT_LABELS = frozenset(("name", "desc", "kind", "input", "set", "spec", "auth", "args", "choose", "while", "until"))
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -107,19 +108,6 @@ class Tree(Protocol):
         ...
 
 
-def texts(tree: Tree, parent: Node, skip: frozenset[str] = frozenset()) -> Iterator[tuple[Node, Key, str]]:
-    """Every text value below a node, with the collection and key it stands under; `skip` names keys of the top."""
-    keys: list[Key] = [key for key in tree.keys(parent) if key not in skip]
-    keys.extend(range(len(tree.items(parent))))
-    for key in keys:
-        child = tree.get(parent, key)
-        value = tree.value(child)
-        if isinstance(value, str):
-            yield parent, key, value
-        else:
-            yield from texts(tree, child)
-
-
 def steps(tree: Tree, root: Node) -> list[Node]:
     """The step mappings of a document."""
     return [step for step in tree.items(tree.get(root, "workflow")) if tree.is_mapping(step)]
@@ -148,6 +136,12 @@ def tasks(tree: Tree, tool: Node) -> list[Node]:
     """The task mappings of a pipeline that is already in the named form."""
     items = tree.items(tool) if tree.is_list(tool) else [tool]
     return [task for task in items if tree.is_mapping(task)]
+
+
+def is_labelled(tree: Tree, item: Node) -> bool:
+    """`- label: {kind: …}`, the way v10 and 003 name a task."""
+    keys = tree.keys(item)
+    return len(keys) == 1 and keys[0] not in NOT_LABELS and tree.is_mapping(tree.get(item, keys[0]))
 
 
 def all_tasks(tree: Tree, root: Node) -> Iterator[Node]:

@@ -6,13 +6,11 @@ values cannot always be said with `set` (PB-11).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
-from noetl.dsl.dialects.tree import Node, Respelling, Tree, all_tasks, pipelines, steps, texts
+from noetl.dsl.dialects.templates import Renames, Spot, renamed, respell_all, task_texts, texts_below
+from noetl.dsl.dialects.tree import Node, Tree, all_tasks, is_labelled, pipelines, steps
 from noetl.dsl.kinds import Kinds
-from noetl.expressions import TemplateSyntaxFault, looks_like_template, parse, rename
-
-Renames = Mapping[tuple[str, ...], str]
 
 HTTP_RESULT = (
     "{'data': output.data, 'status_code': output.http.status, 'headers': output.http.headers, 'url': output.http.url}"
@@ -32,9 +30,6 @@ HTTP_NAMES: dict[tuple[str, ...], str] = {
     ("outcome", "result", "headers"): "output.http.headers",
     ("outcome", "result", "url"): "output.http.url",
 }
-NOT_LABELS = frozenset(
-    ("name", "desc", "kind", "input", "set", "spec", "auth", "args", "choose", "while", "until")
-)
 
 
 def translate(tree: Tree, root: Node, kinds: Kinds) -> None:
@@ -77,11 +72,6 @@ def name_tasks(tree: Tree, tool: Node) -> None:
         tree.put_item(tool, index, body)
 
 
-def is_labelled(tree: Tree, item: Node) -> bool:
-    keys = tree.keys(item)
-    return len(keys) == 1 and keys[0] not in NOT_LABELS and tree.is_mapping(tree.get(item, keys[0]))
-
-
 def outcomes(tree: Tree, task: Node) -> list[Node]:
     """Every `then` of a task's policy."""
     rules = tree.items(tree.get(tree.get(tree.get(task, "spec"), "policy"), "rules"))
@@ -108,14 +98,13 @@ def join_sets(tree: Tree, then: Node) -> None:
 
 
 def respell_templates(tree: Tree, root: Node, kinds: Kinds) -> None:
+    """Respell task by task and step by step: each has names of its own, and code is left as it is."""
+    stops = frozenset(id(tool) for step in steps(tree, root) for tool in pipelines(tree, step))
     for task in all_tasks(tree, root):
-        kind = kinds.get(str(tree.value(tree.get(task, "kind"))))
-        verbatim = frozenset(field.name for field in kind.fields if not field.is_template) if kind else frozenset()
-        names = HTTP_NAMES if kind and kind.name == "http" else NAMES
-        respell_below(tree, task, names, verbatim | {"input"})
-        respell_below(tree, tree.get(task, "input"), names, verbatim)
+        names = HTTP_NAMES if tree.value(tree.get(task, "kind")) == "http" else NAMES
+        respell(tree, task_texts(tree, [task], kinds, stops), names)
     for step in steps(tree, root):
-        respell_below(tree, step, names_at(tree, step), frozenset(("tool",)))
+        respell(tree, texts_below(tree, step, frozenset(), stops), names_at(tree, step))
 
 
 def names_at(tree: Tree, step: Node) -> Renames:
@@ -127,28 +116,8 @@ def names_at(tree: Tree, step: Node) -> Renames:
     return HTTP_NAMES if is_http else NAMES
 
 
-def respell_below(tree: Tree, node: Node, names: Renames, skip: frozenset[str]) -> None:
-    for parent, key, text in list(texts(tree, node, skip)):
-        if looks_like_template(text):
-            respell(tree, parent, key, text, names)
-
-
-def respell(tree: Tree, parent: Node, key: str | int, text: str, names: Renames) -> None:
-    """Rename what one template reads, and mark each read."""
-    if not any(path[0] in text for path in names):
-        return
-    try:
-        reads = parse(text).names
-        if not any(path[0] in reads for path in names):
-            return
-        _, edits = rename(text, names)
-    except TemplateSyntaxFault:
-        return
-    respellings = [Respelling(edit.offset, edit.length, edit.text) for edit in edits]
-    for one in respellings:
-        old = text[one.offset : one.offset + one.length]
-        tree.mark_text(mark_name(old), parent, key, one, old=old, new=one.text)
-    tree.respell(parent, key, respellings)
+def respell(tree: Tree, spots: Iterable[Spot], names: Renames) -> None:
+    respell_all(tree, spots, lambda text: renamed(text, names), mark_name)
 
 
 def mark_name(old: str) -> str:
