@@ -18,7 +18,7 @@ workflow:
   - step: start
     next:
       arcs:
-        - step: fetch_0
+        - step: fetch_{first}
 """
 
 STEP = """  - step: fetch_{n}
@@ -95,8 +95,9 @@ TAIL = """  - step: fetch_{n}
 """
 
 
-def playbook(lines: int) -> str:
-    """A playbook of about so many lines that checks without findings."""
+def playbook(lines: int, first: int = 0) -> str:
+    """A playbook of about so many lines that checks without findings; `first` numbers its steps and templates."""
     steps = max(1, (lines - HEAD.count("\n") - TAIL.count("\n")) // STEP.count("\n"))
-    body = "".join(STEP.format(n=n, next=n + 1, attempts=3 + n % 5) for n in range(steps))
-    return HEAD + body + TAIL.format(n=steps)
+    numbers = range(first, first + steps)
+    body = "".join(STEP.format(n=n, next=n + 1, attempts=3 + n % 5) for n in numbers)
+    return HEAD.replace("{first}", str(first)) + body + TAIL.format(n=first + steps)

@@ -32,7 +32,7 @@ def rule_pages() -> dict[str, str]:
         index += [f"## {title}", "", "| code | severity | fault |", "|---|---|---|"]
         mine = [page for page in pages if page.code[2] == block]
         index += [
-            f"| [{page.code}]({page.code}.md) | {page.severity} | `{page.name}`: {page.summary} |" for page in mine
+            f"| [{page.code}]({page.code}.md) | {page.severities} | `{page.name}`: {page.summary} |" for page in mine
         ]
         index.append("")
     found = {f"rules/{page.code}.md": as_markdown(page) for page in pages}

@@ -163,3 +163,22 @@ def test_explain_guesses_the_near_miss_of_an_unknown_code() -> None:
 
 def test_explain_without_a_code_lists_every_rule() -> None:
     assert b"\nNL301  error    jump-to-unknown-task: " in noetl("explain").stdout
+
+
+def test_a_directory_without_playbooks_is_wrong_input_and_not_ready_to_run(tmp_path: Path) -> None:
+    done = noetl("check", str(tmp_path))
+
+    assert done.returncode == 2
+    assert b"there is no playbook in" in done.stderr
+    assert b"ready to run" not in done.stdout
+
+
+def test_more_findings_than_anyone_reads_are_cut_and_that_is_said(tmp_path: Path) -> None:
+    steps = "".join(f"  - {{step: s{number}, toool: 1}}\n" for number in range(1200))
+    (tmp_path / "many.yaml").write_text(
+        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: m}\nworkflow:\n" + steps
+    )
+
+    done = noetl("check", str(tmp_path / "many.yaml"))
+
+    assert b"only the first 1,000 findings are shown" in done.stdout

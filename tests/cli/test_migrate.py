@@ -120,6 +120,20 @@ def test_the_surface_can_be_given(playbook, capfd):
     assert "+workflow: [{ step: a, tool: { kind: http, url: 'https://x.y' } }]" in capfd.readouterr().out
 
 
+@pytest.mark.spec("UP-01", "UP-02")
+def test_what_keeps_the_meanings_of_upstream_says_so(playbook, capfd):
+    playbook.write_text(
+        HEAD + "workflow: [{ step: a, tool: { kind: http, endpoint: 'https://x.y' } }]\n", encoding="utf-8"
+    )
+
+    assert main(["migrate", "--from", "upstream", "--write", str(playbook)]) == exits.DONE
+    assert main(["check", "--strict", str(playbook)]) == exits.DONE
+
+    said = capfd.readouterr().err
+    assert f"{playbook}: 2 changes from the public NoETL, written\n" in said
+    assert f"{playbook}: kept: executor.spec.compat: upstream, for " in said
+
+
 def test_a_file_that_is_no_yaml_is_told_and_left_and_the_others_are_done(playbook, tmp_path, capfd):
     bad = tmp_path / "bad.yaml"
     bad.write_text("a: [1\n", encoding="utf-8")

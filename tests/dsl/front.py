@@ -3,8 +3,11 @@
 import textwrap
 from pathlib import Path
 
+import msgspec
+
 from noetl.dsl.check import Checked, check
 from noetl.dsl.findings import as_text
+from noetl.dsl.kinds import Kind
 from noetl.dsl.model import Playbook
 from noetl.dsl.normalize import normalize
 from noetl.tools.registry import Declarations, declarations
@@ -31,6 +34,9 @@ class KindsWithout(Declarations):
     def __init__(self, missing: set[str]) -> None:
         super().__init__()
         self.missing = missing
+
+    def __getitem__(self, name: str) -> Kind:
+        return msgspec.structs.replace(super().__getitem__(name), is_missing=name in self.missing)
 
 
 def printed(result: Checked) -> str:

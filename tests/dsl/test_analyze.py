@@ -1,5 +1,6 @@
 """The analysis of whole nets, compared with a simulation that plays every token by hand."""
 
+import random
 import time
 from itertools import combinations, pairwise, product
 
@@ -325,3 +326,46 @@ def test_a_workflow_that_is_not_in_order_has_no_net(body: str) -> None:
     drafts = Front().check(body).drafts
 
     assert [net_of(draft) for draft in drafts] == [None]
+
+
+def tangle(steps: int) -> str:
+    """Every step sends tokens to three others."""
+    chance = random.Random(1)
+    lines = ["workflow:"]
+    for number in range(steps):
+        ends = ", ".join(f"{{ step: s{chance.randrange(steps)} }}" for _ in range(3))
+        lines.append(f"  - {{ step: s{number}, next: {{ spec: {{ mode: inclusive }}, arcs: [{ends}] }} }}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.spec("RT-10")
+def test_fans_that_multiply_are_found_in_linear_time() -> None:
+    net = net_of(Front().check(tangle(3000)).drafts[0])
+    assert net is not None
+    net.tokens = None
+
+    started = time.process_time()
+    found = list(analyze.multiplying_fans(net))
+    assert analyze.multiplying(net) is analyze.multiplying(net)
+    spent = time.process_time() - started
+
+    assert len(found) > 2000
+    assert len([fan for fan, one, other in found if one and other]) == analyze.FANS_SHOWN_MAX
+    assert spent < 1  # a quarter on a quiet machine; it was five, two searches of the net for each fan
+
+
+def test_orphans_that_lead_to_one_chain_are_found_in_linear_time() -> None:
+    count = 2000
+    lines = ["workflow:", "  - { step: start, tool: { kind: noop } }"]
+    lines += [f"  - {{ step: o{number}, next: {{ arcs: [{{ step: c0 }}] }} }}" for number in range(count)]
+    lines += [f"  - {{ step: c{number}, next: {{ arcs: [{{ step: c{number + 1} }}] }} }}" for number in range(count)]
+    lines += [f"  - {{ step: c{count}, tool: {{ kind: noop }} }}"]
+    net = net_of(Front().check("\n".join(lines) + "\n").drafts[0])
+    assert net is not None
+
+    started = time.process_time()
+    groups = list(analyze.unreachable(net))
+    spent = time.process_time() - started
+
+    assert [len(group) for group in groups] == [count + 2, *[1] * (count - 1)]
+    assert spent < 0.3

@@ -115,7 +115,7 @@ def test_all_that_the_documents_allow_is_accepted(front: Front) -> None:
                 admit: { mode: exclusive, on_deny: wait, join: all, rules: [{ else: { then: { allow: true } } }] }
                 lifecycle: { timeout_s: 60, deadline_s: 90 }
                 failure: { mode: fail_fast }
-                emit: { events: [{ name: my.event, on: step.done }] }
+                emit: { events: [{ name: my.event, on: loop.done }] }
                 tracing: { on: true }
                 quotas: [1]
                 plan: false
@@ -433,3 +433,58 @@ def test_credentials_are_named_once(front: Front) -> None:
     codes = [code for code in front.codes(body + START) if code[:3] == "NL1"]
 
     assert codes == ["NL123", "NL123", "NL116", "NL117"]
+
+
+@pytest.mark.spec("TP-01", "TP-02")
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('x = "{{ workload.day }}"', ["{{ workload.day }}"]),
+        ("x = '{{ctx.a.b | default(1)}} {{ iter.x }}'", ["{{ctx.a.b | default(1)}}"]),
+        ("x = {{ _prev.rows }}", ["{{ _prev.rows }}"]),
+        ('x = f"{{literal}}"', []),
+        ('x = f"{{{input}}}"', []),
+        ('x = f"{input["a"]}"', []),
+        ("x = {{1, 2}}", []),
+        ("x = {'workload.day': {'ctx.a': 1}}", []),
+        ('x = "{{ workloads.day }} {{ workload }} {{ day }}"', []),
+    ],
+)
+def test_code_that_reads_a_scope_like_a_template_is_told_once(front: Front, code: str, expected: list[str]) -> None:
+    body = f"workflow:\n  - step: start\n    tool:\n      kind: python\n      code: |\n        {code}\n"
+    result = front.check(body)
+
+    lines = result.source.text.split("\n")
+    found = [one for one in result.findings if one.code == "NL125"]
+    assert [lines[one.place.line - 1][one.place.column - 1 : one.place.end_column - 1] for one in found] == expected
+    assert {one.severity for one in result.findings} <= {"warning"}
+
+
+@pytest.mark.spec("PB-05", "PB-06")
+def test_an_optional_section_with_nothing_in_it_counts_as_not_written(front: Front) -> None:
+    body = """
+        keychain:
+        executor:
+        workload:
+        workbook:
+        workflow:
+          - step: a
+            desc:
+            spec:
+            input:
+            set:
+            loop: {in: [1], iterator: x, spec: }
+            tool: {kind: noop, desc: , input: , set: , spec: }
+            next: {spec: , arcs: [{step: b, set: , spec: }]}
+          - step: b
+            tool: {kind: noop}
+        """
+
+    assert front.codes(body) == []
+    assert front.codes(body.replace("executor:", "executor: {spec: }")) == []
+    assert list(front.playbook(body).steps) == ["a", "b"]
+
+
+@pytest.mark.parametrize("body", ["url:", "headers:"])
+def test_a_tool_field_with_nothing_in_it_is_not_accepted_for_that(front: Front, body: str) -> None:
+    assert front.codes(f"workflow: [{{step: a, tool: {{kind: http, {body} }}}}]") != []

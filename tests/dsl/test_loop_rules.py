@@ -298,3 +298,15 @@ def test_set_shared_needs_a_reducer_in_a_parallel_loop(front: Front, spec: str, 
         """
 
     assert codes(front, body, is_legacy=True) == expected
+
+
+@pytest.mark.spec("SC-12")
+def test_reducers_below_a_scope_are_told_once(front: Front) -> None:
+    body = """
+        workflow:
+          - step: a
+            loop: {in: [1], iterator: x, spec: {mode: parallel, policy: {reducers: {ctx: {x: sum}}}}}
+            tool: {kind: noop, set: {ctx.x: 1}}
+        """
+
+    assert front.codes(body) == ["NL406"]

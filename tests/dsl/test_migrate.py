@@ -376,6 +376,83 @@ def test_a_fault_that_only_the_old_spelling_shows_is_still_said():
     assert {one.code for one in remaining(data, done, "t.yaml", declarations).findings} == {"NL410"}
 
 
+@pytest.mark.spec("PB-11", "PB-10")
+def test_keys_keep_their_style_and_sets_their_order():
+    done = migrated(
+        """
+        workflow:
+          - step: start
+            loop: { in: "{{ [1] }}", iterator: i }
+            tool:
+              - name: call
+                kind: http
+                url: x
+                eval:
+                  - expr: "{{ outcome.status == 'error' }}"
+                    do: retry
+                    backoff: fixed
+                    set_iter: { page: 1 }
+                    set_vars: { b: 1 }
+                    set_ctx: { c: 1 }
+                  - else: { do: continue }
+        """
+    )
+
+    assert (
+        "then:\n" + textwrap.indent("do: retry\nbackoff: none\nset: { iter.page: 1, step.b: 1, ctx.c: 1 }\n", " " * 18)
+        in done.text
+    )
+
+
+@pytest.mark.spec("PB-11", "DI-02")
+def test_args_beside_input_join_it_and_keep_their_comments():
+    done = migrated(
+        """
+        workflow:
+          - step: a
+            tool:
+              kind: http
+              url: x
+              input:
+                y: 2  # two
+              # old
+              args:  # first
+                x: 1  # one
+        """
+    )
+
+    assert body(done) == textwrap.dedent(
+        """\
+        workflow:
+          - step: a
+            tool:
+              kind: http
+              url: x
+              # old
+              input:  # first
+                x: 1  # one
+                y: 2  # two
+        """
+    )
+
+
+@pytest.mark.spec("DI-02", "TK-01")
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ("- step: a\n  tool: [{ f: { kind: noop, name: g } }]", "NL318"),
+        ("- step: a\n  args: { x: 1 }\n  input: { x: 2 }\n  tool: { kind: noop }", "NL901"),
+    ],
+)
+def test_what_is_said_twice_is_left_and_told(written, code):
+    text = HEAD + f"workflow:\n{written}\n"
+
+    done = migrate(text, "t.yaml", declarations)
+
+    assert done.text == text
+    assert [one.code for one in remaining(text, done, "t.yaml", declarations).findings] == [code]
+
+
 def examples() -> list[object]:
     return [plain(read(path.read_bytes(), path.name).documents[0]) for path in OLD]
 

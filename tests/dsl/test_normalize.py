@@ -1,28 +1,14 @@
 """A Draft becomes one model: defaults filled in, specs layered, surfaces forgotten."""
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.dsl.layers import effective_spec, merge
-from noetl.expressions import Template
+from noetl.dsl.normalize import normalize
 from noetl.tools.registry import declarations
 from tests.dsl.front import Front
-
-
-def meaning(found: object) -> object:
-    """A model without its places and with templates as text: what it means."""
-    if isinstance(found, Template):
-        return found.source
-    if isinstance(found, msgspec.Struct):
-        fields = {name: meaning(getattr(found, name)) for name in found.__struct_fields__ if name != "place"}
-        return (type(found).__name__, fields)
-    if isinstance(found, dict):
-        return {key: meaning(value) for key, value in found.items()}
-    if isinstance(found, list | tuple):
-        return [meaning(item) for item in found]
-    return sorted(found) if isinstance(found, frozenset) else found
+from tests.dsl.meaning import without_places
 
 
 @pytest.mark.spec("DI-03")
@@ -64,9 +50,7 @@ def test_v10_and_2026_become_the_same_model(front: Front) -> None:
     one = front.check(v10).drafts[0]
     other = front.check(modern).drafts[0]
 
-    from noetl.dsl.normalize import normalize
-
-    assert meaning(normalize(one)) == meaning(normalize(other))
+    assert without_places(normalize(one)) == without_places(normalize(other))
 
 
 @pytest.mark.spec("DI-03", "PB-10")
@@ -123,7 +107,7 @@ def test_the_oldest_surface_becomes_the_same_model(front: Front) -> None:
             tool: {kind: noop}
         """
 
-    assert meaning(front.playbook(old, is_legacy=True)) == meaning(front.playbook(modern))
+    assert without_places(front.playbook(old, is_legacy=True)) == without_places(front.playbook(modern))
 
 
 @pytest.mark.spec("TK-01")
@@ -409,3 +393,79 @@ def test_code_is_left_as_it_is_wherever_its_task_stands(front: Front) -> None:
     assert step.compensation[0].input["code"].parts == code
     assert next(task for task in step.tasks if task.label == "inner").input["code"].parts == code
     assert [read.name for read in step.tasks[0].policy.rules[0].when.template.reads] == ["output", "step"]  # type: ignore[union-attr]
+
+
+@pytest.mark.spec("TK-03", "TK-18")
+def test_default_timeouts_of_the_executor_stand_above_those_of_a_kind_and_below_its_spec(front: Front) -> None:
+    body = """
+        executor: {spec: {SPEC policy: {defaults: {timeouts: {connect: 1, read: 5}}}}}
+        workflow: [{step: start, tool: {kind: http, url: "https://example.com"}}]
+        """
+    plain = front.playbook(body.replace("SPEC", "")).steps["start"].tasks[0].timeout
+    over = (
+        front.playbook(body.replace("SPEC", "timeout: 30, http: {timeout: {read: 7}},")).steps["start"].tasks[0].timeout
+    )
+
+    assert (plain.connect, plain.read, plain.total) == (1, 5, None)
+    assert (over.connect, over.read, over.total) == (1, 7, 30)
+
+
+@pytest.mark.spec("TK-18")
+def test_what_a_spec_says_of_one_kind_stands_above_what_it_says_of_all(front: Front) -> None:
+    playbook = front.playbook("""
+        executor: {spec: {timeout: 3, http: {timeout: 7}}}
+        workflow: [{step: start, tool: [{kind: http, url: "https://example.com"}, {kind: noop}]}]
+        """)
+
+    assert [task.timeout.total for task in playbook.steps["start"].tasks] == [7, 3]
+
+
+@pytest.mark.spec("TK-10")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{else: {then: {do: skip}}}",
+        '{when: "{{ f.data.empty }}", then: {do: skip}}',
+        '{when: "{{ output.data == 1 }}", then: {do: skip}}',
+    ],
+)
+def test_a_skip_that_needs_the_tools_answer_is_not_asked_before_the_tool(front: Front, rule: str) -> None:
+    playbook = front.playbook(f"""
+        workflow:
+          - step: start
+            tool: [{{name: f, kind: http, url: "https://example.com", spec: {{policy: {{rules: [{rule}]}}}}}}]
+        """)
+    policy = playbook.steps["start"].tasks[0].policy
+    assert policy is not None
+
+    assert not policy.rules[-1].is_before_tool
+
+
+@pytest.mark.spec("RS-03")
+def test_tasks_of_the_workbook_and_of_a_compensation_know_that_a_reference_is_wanted(front: Front) -> None:
+    task = '{kind: http, url: "https://example.com", set: {ctx.page_ref: "{{ output.ref }}"}}'
+    playbook = front.playbook(f"""
+        workbook: {{shared: {task}}}
+        workflow:
+          - step: start
+            spec: {{policy: {{compensation: {{tool: {task.replace("{kind", "{name: undo, kind", 1)}}}}}}}
+            tool: {{kind: workbook, task: shared}}
+        """)
+
+    assert playbook.workbook["shared"].wants_reference
+    assert playbook.steps["start"].compensation[0].wants_reference
+    assert not playbook.steps["start"].tasks[0].wants_reference
+
+
+@pytest.mark.spec("ST-10", "RT-03")
+def test_an_event_of_the_authors_own_is_added_where_its_step_ends(front: Front) -> None:
+    playbook = front.playbook("""
+        workflow:
+          - {step: a, spec: {policy: {emit: {events: [{name: done}]}}}, tool: {kind: noop}, next: {arcs: [{step: b}]}}
+          - step: b
+            spec: {policy: {emit: {events: [{name: done}]}}}
+            loop: {in: [1], iterator: n}
+            tool: {kind: noop}
+        """)
+
+    assert [step.emissions[0].on for step in playbook.steps.values()] == ["step.done", "loop.done"]

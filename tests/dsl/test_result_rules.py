@@ -155,3 +155,21 @@ def test_a_store_for_results_is_one_that_exists(front: Front, store: str, expect
 
     assert [finding.code for finding in found.findings] == expected
     assert {finding.severity for finding in found.findings} <= {"warning"}
+
+
+@pytest.mark.spec("RS-03")
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('["{{ output.ref }}"]', ["ctx.e"]),
+        ('{x: "{{ output.ref }}"}', ["ctx.e.x"]),
+        ('{x: [1, {y: "{{ output.ref }}"}]}', ["ctx.e.x.y"]),
+        ('{x_ref: "{{ output.ref }}", y: "{{ output.data }}"}', []),
+        ('{x_ref: ["{{ output.ref }}"]}', []),
+        ('["{{ output.ref.key }}", "{{ output.data }}"]', []),
+    ],
+)
+def test_a_reference_inside_a_value_needs_a_name_that_says_so(front: Front, value: str, expected: list[str]) -> None:
+    found = [one for one in front.check(written(f"ctx.e: {value}")).findings if one.code == "NL702"]
+
+    assert [one.message.split(" ")[0] for one in found] == expected

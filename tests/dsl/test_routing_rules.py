@@ -170,10 +170,12 @@ class TestDeadArcs:
         self, more: tuple[str, ...], event: str, is_dead: bool
     ) -> None:
         body = routed(arcs(arc("b", f"event.name == '{event}'")), *more)
+        other = "loop" if more else "step"
 
         found = findings(body, "NL505")
         assert bool(found) == is_dead
-        assert all("NL505" not in codes(fixed(body).split("\n", 3)[3]) for _ in found)
+        assert [finding.fix for finding in found] == [f"write {other}.done"] * is_dead
+        assert [finding.edits for finding in found] == [()] * is_dead  # where a run goes is the author's to say
 
     @pytest.mark.spec("RT-03")
     @pytest.mark.parametrize(
@@ -438,3 +440,77 @@ def test_no_tree_makes_a_rule_of_routing_raise(steps: list[object]) -> None:
     for draft in result.drafts:
         for rule in RULES:
             list(rule.check(draft))
+
+
+def after_error(directive: str, when: str = "output.status == 'error'", more: str = "") -> str:
+    """A tool whose policy answers an error so, and goes on otherwise."""
+    rules = f'{{ when: "{{{{ {when} }}}}", then: {{ do: {directive} }} }}, {{ else: {{ then: {{ do: continue }} }} }}'
+    return f"tool: [{{ name: t, kind: http, url: u, spec: {{ policy: {{ rules: [{rules}] }} }} }}{more}]"
+
+
+@pytest.mark.spec("SC-11", "RT-11")
+class TestStatusOfADoneStep:
+    """A step's output is that of its last task run, which may have failed though the step is done."""
+
+    @pytest.mark.parametrize("directive", ["continue", "break", "skip"])
+    @pytest.mark.parametrize("loop", [(), ("loop: { in: [1], iterator: i }",)])
+    def test_after_an_error_that_goes_on_the_status_is_open(self, directive: str, loop: tuple[str, ...]) -> None:
+        body = routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), *loop, tool=after_error(directive))
+
+        assert {"NL505"}.isdisjoint(codes(body))
+        assert not any('"c"' in finding.message for finding in findings(body, "NL504"))
+
+    @pytest.mark.parametrize("guard", ["output.status == 'error'", "output.error", "output.error.kind == 'timeout'"])
+    def test_a_guard_may_ask_for_the_error_of_a_done_step(self, guard: str) -> None:
+        body = routed(arcs(arc("b", f"event.name == 'step.done' and {guard}")), tool=after_error("break"))
+
+        assert findings(body, "NL505") == []
+
+    def test_a_rule_for_one_error_leaves_the_others_to_go_on(self) -> None:
+        tool = after_error("break", "output.http.status == 404")
+
+        assert findings(routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), tool=tool), "NL505") == []
+
+    @pytest.mark.parametrize(
+        "tool",
+        [
+            "tool: { kind: http, url: u }",
+            after_error("fail"),
+            after_error("{ }").replace("{ do: { } }", "{ do: retry, attempts: 2 }"),
+            after_error("continue", more=", { kind: http, url: v }"),
+        ],
+    )
+    def test_where_no_error_comes_to_the_end_the_status_is_ok(self, tool: str) -> None:
+        body = routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), tool=tool)
+
+        assert [finding.message for finding in findings(body, "NL505")] == ['the arc from "a" to "c" never fires']
+
+    def test_a_break_before_the_last_task_ends_with_its_error(self) -> None:
+        tool = after_error("break", more=", { kind: http, url: v }")
+
+        assert findings(routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), tool=tool), "NL505") == []
+
+    def test_a_policy_that_no_rule_of_matches_goes_on(self) -> None:
+        rules = '{ rules: [{ when: "{{ output.data.again }}", then: { do: retry } }] }'
+        tool = f"tool: {{ kind: http, url: u, spec: {{ policy: {rules} }} }}"
+        body = routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), tool=tool)
+
+        assert findings(body, "NL505") == []
+        strict = body.replace("policy: { ", "policy: { on_unmatched: fail, ")
+        assert len(findings(strict, "NL505")) == 1
+
+    @pytest.mark.parametrize(("directive", "is_ok"), [("continue", False), ("fail", True)])
+    def test_the_error_of_a_workbook_s_task_may_come_through(self, directive: str, is_ok: bool) -> None:
+        shared = after_error(directive).removeprefix("tool: [").removesuffix("]").replace("name: t, ", "")
+        body = routed(arcs(arc("b", "output.status == 'ok'"), arc("c")), tool="tool: { kind: workbook, task: w }")
+
+        assert bool(findings(f"{body}workbook:\n  w: {shared}\n", "NL505")) is is_ok
+
+    def test_a_step_without_a_tool_has_its_sender_s_output(self) -> None:
+        assert findings(routed(arcs(arc("b", "output.status == 'error'")), tool=""), "NL505") == []
+
+    @pytest.mark.parametrize(("word", "meant"), [("success", "ok"), ("failed", "error")])
+    def test_a_status_that_there_is_not_is_told_with_those_there_are(self, word: str, meant: str) -> None:
+        (found,) = findings(routed(arcs(arc("b", f"output.status == '{word}'"))), "NL505")
+
+        assert found.fix == f'output.status is ok or error: did you mean "{meant}"?'

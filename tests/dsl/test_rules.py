@@ -1,5 +1,7 @@
 """Every rule has a page, a playbook that shows the fault with the exact text it prints, and one that is right."""
 
+import inspect
+import re
 from types import ModuleType
 
 import pytest
@@ -28,6 +30,31 @@ def test_good_playbook_has_no_such_finding(rule: ModuleType) -> None:
 
     assert [finding.message for finding in result.findings if finding.severity == "error"] == []
     assert rule.RULE.code not in {finding.code for finding in result.findings}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_findings_have_a_severity_that_the_page_of_their_rule_names(rule: ModuleType) -> None:
+    path = PLAYBOOKS / "bad" / f"{rule.RULE.name}.yaml"
+    if "--strict" in path.read_text(encoding="utf-8", errors="replace").split("\n", 1)[0]:
+        return  # there every warning is an error
+
+    for finding in checked(path).findings:
+        declared = by_code(finding.code)
+        assert declared is not None
+        assert finding.severity in (declared.RULE.severity, *declared.RULE.also)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_a_rule_that_sets_a_severity_of_its_own_says_so(rule: ModuleType) -> None:
+    code = inspect.getsource(rule).partition("RULE = ")[2].partition("\n\n")[2]
+    said = {
+        word
+        for part in re.findall(r"severity=([^,\n)]+)", code)
+        for word in ("ERROR", "WARNING", "INFO")
+        if word in part
+    }
+
+    assert {word.lower() for word in said} <= {rule.RULE.severity, *rule.RULE.also}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)

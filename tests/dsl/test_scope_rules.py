@@ -338,15 +338,22 @@ def test_a_target_without_a_scope_gets_the_advice_that_fits_it(front: Front, tar
 
 @pytest.mark.spec("SC-10")
 @pytest.mark.parametrize(
-    "target", ["ctx.a.", "ctx..a", '"ctx.a b"', "ctx.1a", "ctx.a-b", '"ctx.{{ x }}"', '"ctx.ä"', "ctx", "step"]
+    "target",
+    ["ctx.a.", "ctx..a", '"ctx.a b"', '"ctx.a[0]"', '"ctx.a\'b"', '"ctx.{{ x }}"', '"ctx.a{b}"', "ctx", "step"],
 )
 def test_a_target_is_a_path_of_names(front: Front, target: str) -> None:
     assert codes(front.check(with_set("task", target))) == {"NL610"}
 
 
+@pytest.mark.spec("SC-10", "DI-02")
+@pytest.mark.parametrize("target", ["ctx.user-id", "ctx.1a", '"ctx.ä"', "ctx.a.b-c"])
+def test_a_name_that_brackets_can_read_is_a_target(front: Front, target: str) -> None:
+    assert codes(front.check(with_set("task", target))) == set()
+
+
 @pytest.mark.spec("SC-10")
 @pytest.mark.parametrize(
-    "written", ["set: [{ctx.a: 1}]", "set: ctx.a", "set: 1", "set: null", 'set: "{{ output.data }}"']
+    "written", ["set: [{ctx.a: 1}]", "set: ctx.a", "set: 1", "set: []", 'set: "{{ output.data }}"']
 )
 @pytest.mark.parametrize("place", ["task", "step", "arc"])
 def test_a_set_is_a_mapping(front: Front, place: str, written: str) -> None:
@@ -381,3 +388,132 @@ def test_neighbours_in_one_set_do_not_collide(front: Front, entries: str) -> Non
     body = with_set("task", "ctx.a").replace("set: {ctx.a: 1}", f"set: {{{entries}}}")
 
     assert codes(front.check(body)) == set()
+
+
+@pytest.mark.spec("SC-10")
+def test_a_target_that_is_no_path_is_told_once(front: Front) -> None:
+    sets = '{"ctx.a b": 1, "ctx.a b.c": 2}'
+
+    assert front.codes(f"workflow: [{{step: a, tool: {{kind: noop}}, set: {sets}}}]") == ["NL610", "NL610"]
+
+
+@pytest.mark.spec("TP-06", "TP-07")
+def test_an_unknown_name_is_told_with_a_few_steps_that_can_be_read(front: Front) -> None:
+    steps = "".join(
+        f"  - {{step: s{n}, tool: {{kind: noop, input: {{a: 1}}}}, next: {{arcs: [{{step: s{n + 1}}}]}}}}\n"
+        for n in range(6)
+    )
+    body = f'workflow:\n{steps}  - {{step: s6, tool: {{kind: noop, input: {{a: "{{{{ zzz }}}}"}}}}}}\n'
+
+    (found,) = [one for one in front.check(body).findings if one.code == "NL606"]
+
+    assert "; steps s0, s1, s2, s3 and 3 more" in found.why
+
+
+def scratch(front: Front, expression: str, loop: str = NO_LOOP, more: str = "", **flags: bool) -> list[str]:
+    """The findings about a read of iter or step in a step whose tasks and workbook write a few names."""
+    body = f"""
+    workload: {{items: []}}
+    workflow:
+      - step: start
+        {loop}
+        tool:
+          - {{name: one, kind: shell, command: "true", input: {{x: "{{{{ {expression} }}}}"}}}}
+          - {{name: two, kind: workbook, task: shared, set: {{step.a.b: 1, step: {{c: 1}}{more}}}}}
+        set: {{step.late: 1}}
+        next: {{arcs: [{{step: other}}]}}
+      - {{step: other, tool: {{kind: noop, set: {{step.of_other: 1}}}}}}
+    workbook:
+      shared: {{kind: noop, set: {{step.by_shared: 1}}}}
+    """
+    found = front.check(body, **flags).findings
+    return [f"{finding.code} {finding.fix}" for finding in found if finding.code in ("NL622", "NL623")]
+
+
+@pytest.mark.spec("SC-04", "LP-09")
+def test_iter_parent_needs_an_outer_loop(front: Front) -> None:
+    assert scratch(front, "iter.parent.outer", LOOP) == ["NL622 write iter.outer"]
+    assert scratch(front, "iter.parent.outer.id", NESTED) == []
+    assert scratch(front, "iter.parent.parent.outer.id", NESTED) == ["NL622 write iter.parent.outer.id"]
+    assert scratch(front, "iter.parent", LOOP.replace("iterator: item", "iterator: parent")) == []
+
+
+@pytest.mark.spec("SC-03", "SC-05")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "step.a",
+        "step.a.b.c",
+        "step.c",
+        "step.late",
+        "step.by_shared",
+        "step",
+        "step.z | default(1)",
+        "step.z.y|default(1)",
+        "step.z is defined",
+        "step.z if step.z is defined else 1",
+        "step.z or 1",
+        "step[workload.items[0]]",
+        "step.a and [step.z or 1]",
+    ],
+)
+def test_a_name_that_is_written_or_has_a_fallback_is_right(front: Front, expression: str) -> None:
+    assert scratch(front, expression) == []
+
+
+@pytest.mark.spec("SC-03", "SC-05")
+@pytest.mark.parametrize(
+    ("expression", "fix"),
+    [
+        ("step.lat", 'did you mean "step.late"?'),
+        ("step.of_other", 'step.of_other of step "other" ends with it: write and read ctx.of_other'),
+        ("step['zzz'] + 1", "write it with set: { step.zzz: … }, or give a fallback: step.zzz | default(…)"),
+    ],
+)
+def test_a_name_of_step_that_nothing_writes_is_told(front: Front, expression: str, fix: str) -> None:
+    assert scratch(front, expression) == [f"NL623 {fix}"]
+    assert scratch(front, expression, is_upstream=True) == scratch(front, expression, is_legacy=True) == []
+
+
+@pytest.mark.spec("SC-03", "SC-04")
+def test_a_name_of_iter_that_nothing_writes_is_told(front: Front) -> None:
+    assert scratch(front, "iter.item.x + iter.index + iter.n", LOOP, ", iter.n: 1") == []
+    assert scratch(front, "iter.itme", LOOP) == ['NL623 did you mean "iter.item"?']
+    assert scratch(front, "iter.outer", NESTED) == ["NL623 write iter.parent.outer"]
+    assert scratch(front, "iter.parent.item", NESTED) == ["NL623 write iter.item"]
+
+
+NAMESAKES = """
+workload: {{later: {{name: x}}}}
+workflow:
+  - step: start
+    tool: {{kind: shell, command: "true", input: {{x: "{{{{ {start} }}}}"}}}}
+    next: {{spec: {{mode: {mode}}}, arcs: [{{step: later}}, {{step: side, when: "{{{{ ctx.x }}}}"}}]}}
+  - step: later
+    tool: {{kind: shell, command: "true"}}
+    next: {{arcs: [{{step: last}}]}}
+  - step: side
+    tool: {{kind: shell, command: "true", input: {{x: "{{{{ {side} }}}}"}}}}
+  - step: last
+    tool: {{kind: shell, command: "true", input: {{x: "{{{{ {last} }}}}"}}}}
+"""
+
+
+@pytest.mark.spec("TP-06")
+@pytest.mark.parametrize(
+    ("place", "mode", "is_key"),
+    [
+        ("start", "exclusive", True),
+        ("last", "exclusive", False),
+        ("start", "inclusive", True),
+        ("side", "inclusive", False),
+    ],
+)
+def test_a_step_that_cannot_have_run_leaves_its_name_to_the_workload(
+    front: Front, place: str, mode: str, is_key: bool
+) -> None:
+    reads = {"start": "1", "side": "1", "last": "1", place: "later.name"}
+
+    found = codes(front.check(NAMESAKES.format(mode=mode, **reads)))
+    assert ("NL607" in found) is is_key
+    assert ("NL619" in found) is not is_key

@@ -1,4 +1,4 @@
-"""Rules of the step (NL201 to NL213): further shapes of each fault, and what is no fault."""
+"""Rules of the step (NL201 to NL214): further shapes of each fault, and what is no fault."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def codes(front: Front, body: str, **flags: bool) -> list[str]:
 
 @pytest.mark.spec("PB-04", "ST-04")
 @pytest.mark.parametrize(
-    "name", ["", "~", "12", "1st", "a.b", "a b", "'{{ x }}'", "[a]", "{ a: 1 }", "é", "''", "true"]
+    "name", ["", "~", "12", "[a]", "{ a: 1 }", "''", "'  '", "true", "a" * 201, '"a\\nb"', '"a\\u0007b"', '"a\\u2028b"']
 )
 def test_what_cannot_be_a_name_is_refused(front: Front, name: str) -> None:
     found = of_block(front, step("tool: { kind: noop }", name))
@@ -29,15 +29,32 @@ def test_what_cannot_be_a_name_is_refused(front: Front, name: str) -> None:
 
 
 @pytest.mark.spec("PB-04")
-@pytest.mark.parametrize("name", ["a", "_a", "fetch_orders", "Fetch2", "a" * 200])
+@pytest.mark.parametrize("name", ["a", "_a", "fetch_orders", "Fetch2", "a" * 200, "é", "étape", "步骤", "vars"])
 def test_a_name_of_letters_digits_and_underscores_is_accepted(front: Front, name: str) -> None:
     assert front.codes(step("tool: { kind: noop }", name)) == []
 
 
-def test_a_dash_in_a_name_is_worth_a_word_but_no_error(front: Front) -> None:
-    found = of_block(front, step("tool: { kind: noop }", "a-b"))
+@pytest.mark.spec("PB-04", "TP-06")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a-b", "in {{ a-b.data }} the dash is a minus"),
+        ("a b", "in {{ a b.data }} the name would end at the blank"),
+        ("a.b", "{{ a.b.data }} would read a key of a"),
+        ("1st", "in {{ 1st.data }} the digit begins a number"),
+        ("a/b", "{{ a/b.data }} is no expression"),
+    ],
+)
+def test_a_name_that_no_template_can_read_is_worth_a_word_but_no_error(front: Front, name: str, why: str) -> None:
+    found = of_block(front, step("tool: { kind: noop }", name))
 
-    assert [(one.code, one.severity) for one in found] == [("NL201", "info")]
+    assert [(one.code, one.severity, one.why) for one in found] == [("NL201", "info", why)]
+
+
+def test_a_template_in_a_name_is_told_as_not_rendered(front: Front) -> None:
+    found = of_block(front, step("tool: { kind: noop }", "'{{ workload.x }}'"))
+
+    assert [(one.code, one.severity) for one in found] == [("NL201", "warning")]
 
 
 @pytest.mark.parametrize("item", ["- a", "- [a]", "- 3", "-", "- {}", "- tool: { kind: noop }"])
@@ -163,10 +180,57 @@ def test_a_misspelt_tool_is_not_told_as_an_empty_step_too(front: Front) -> None:
 @pytest.mark.spec("TP-06")
 @pytest.mark.parametrize(
     "name",
-    "workload keychain ctx args input execution_id iter step _prev _task _attempt outcome output event loop".split(),
+    "workload keychain ctx args input execution_id iter step _prev _task _attempt _key outcome output event".split(),
 )
 def test_a_step_cannot_have_the_name_of_a_scope(front: Front, name: str) -> None:
-    assert codes(front, step("tool: { kind: noop }", name)) == ["NL207"]
+    found = of_block(front, step("tool: { kind: noop }", name))
+
+    assert [(one.code, one.severity) for one in found] == [("NL207", "error")]
+
+
+@pytest.mark.spec("TP-06")
+@pytest.mark.parametrize("name", ["loop", "range", "dict", "for", "set", "if", "'none'", "not"])
+def test_a_step_named_like_a_word_of_templates_is_worth_a_word_but_no_error(front: Front, name: str) -> None:
+    found = of_block(front, step("tool: { kind: noop }", name))
+
+    assert [(one.code, one.severity) for one in found] == [("NL207", "info")]
+
+
+@pytest.mark.parametrize(("more", "does"), [("set: { ctx.a: 1 }", "only writes its set"), ("desc: a", "does nothing")])
+def test_an_empty_step_is_told_with_what_it_does(front: Front, more: str, does: str) -> None:
+    found = of_block(front, step(more))
+
+    assert [(one.code, one.why.split(",")[0]) for one in found] == [("NL206", f"it {does}")]
+
+
+@pytest.mark.spec("ST-10", "RT-03")
+@pytest.mark.parametrize(
+    ("loop", "on", "expected"),
+    [
+        ("", "loop.done", ["step.done"]),
+        ("", "step.done", []),
+        ("loop: { in: [1], iterator: n }\n    ", "step.done", ["loop.done"]),
+        ("loop: { in: [1], iterator: n }\n    ", "loop.done", []),
+        ("loop: { in: [1], iterator: n }\n    ", "step.failed", []),
+        ("loop: { in: [1], iterator: n }\n    ", "step.started", []),
+        ("loop: 3\n    ", "loop.done", []),
+    ],
+)
+def test_an_event_at_a_boundary_that_never_comes_is_told(front: Front, loop: str, on: str, expected: list[str]) -> None:
+    emit = f"spec: {{ policy: {{ emit: {{ events: [{{ name: my.event, on: {on} }}] }} }} }}"
+    found = of_block(front, step(f"{loop}{emit}\n    tool: {{ kind: noop }}"))
+
+    assert [(one.code, one.severity, one.fix) for one in found] == [
+        ("NL214", "warning", f"write on: {boundary}") for boundary in expected
+    ]
+
+
+@pytest.mark.spec("ST-05", "ST-13")
+def test_empty_admission_rules_are_a_warning(front: Front) -> None:
+    body = step("tool: { kind: noop }\n    spec: { policy: { admit: { rules: [] } } }")
+
+    assert [(one.code, one.severity) for one in front.check(body).findings] == [("NL210", "warning")]
+    assert front.playbook(body).steps
 
 
 @pytest.mark.spec("ST-08")
@@ -219,7 +283,6 @@ def test_the_rules_of_a_compensation_are_a_tasks_rules(front: Front) -> None:
         "true",
         "",
         "{ rules: x }",
-        "{ rules: [] }",
         "{ rules: [3] }",
         "{ rules: [{ when: true }, { else: { then: { allow: true } } }] }",
         "{ rules: [{ when: true, then: true }, { else: { then: { allow: true } } }] }",

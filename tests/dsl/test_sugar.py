@@ -106,3 +106,33 @@ def test_sugar_nests_and_the_debug_map_leads_back_to_the_author(front: Front) ->
     assert playbook.debug_map["start"]["inner_end"] == 'the merge point of choose ("inner") at line 12'
     assert playbook.steps["start"].tasks[1].made_from == 'choose ("inner") at line 12'
     assert "one" not in playbook.debug_map["start"]
+
+
+@pytest.mark.spec("TK-17", "TK-01")
+def test_tasks_beside_sugar_keep_the_labels_of_the_authors_own_list(front: Front) -> None:
+    playbook = front.playbook("""
+        workflow:
+          - step: start
+            tool:
+              - choose: [{when: "{{ ctx.a }}", then: {tool: {name: one, kind: noop}}}]
+              - {kind: noop}
+              - {kind: noop, input: {x: "{{ task_1.data }}"}}
+        """)
+
+    assert [task.label for task in playbook.steps["start"].tasks][-2:] == ["task_1", "task_2"]
+
+
+@pytest.mark.spec("TK-17")
+def test_a_condition_of_sugar_reads_what_its_body_gave(front: Front) -> None:
+    body = """
+        workflow:
+          - step: start
+            loop: {in: [1], iterator: n}
+            tool:
+              - name: poll
+                until: {when: "{{ output.http.status == 200 }}", tool: {name: ask, kind: http, url: "https://example.com"}}
+        """
+    tasks = front.playbook(body).steps["start"].tasks
+
+    assert "NL619" not in front.codes(body)
+    assert [task.is_transparent for task in tasks] == [True, False, True, True]

@@ -94,19 +94,48 @@ def test_steps_compensations_and_the_workbook_have_labels_of_their_own(front: Fr
 
 
 @pytest.mark.spec("TP-06")
-@pytest.mark.parametrize("name", ["ctx", "iter", "output", "outcome", "args", "_prev", "event", "loop", "range", "not"])
-def test_a_task_cannot_be_named_like_a_scope_or_a_word_of_templates(front: Front, name: str) -> None:
-    assert codes(front, pipeline(f'- {{name: "{name}", kind: noop}}')) == ["NL317"]
+@pytest.mark.parametrize("name", ["ctx", "iter", "output", "outcome", "args", "_prev", "_key", "event"])
+def test_a_task_cannot_be_named_like_a_scope(front: Front, name: str) -> None:
+    found = told(front, pipeline(f'- {{name: "{name}", kind: noop}}'))
+
+    assert [(one.code, one.severity) for one in found] == [("NL317", "error")]
+
+
+@pytest.mark.spec("TP-06")
+@pytest.mark.parametrize("name", ["loop", "range", "dict", "for", "set", "not", "none"])
+def test_a_task_named_like_a_word_of_templates_is_worth_a_word_but_no_error(front: Front, name: str) -> None:
+    found = told(front, pipeline(f'- {{name: "{name}", kind: noop}}'))
+
+    assert [(one.code, one.severity) for one in found] == [("NL317", "info")]
 
 
 @pytest.mark.spec("TK-01")
-@pytest.mark.parametrize("name", ["a b", "1a", "a.b", "ä", '"{{ ctx.x }}"', "5", "true", "[a]", '""'])
-def test_a_task_is_named_with_a_word(front: Front, name: str) -> None:
-    assert codes(front, pipeline(f"- {{name: {name}, kind: noop}}")) == ["NL325"]
+@pytest.mark.parametrize("name", ["5", "true", "[a]", '""', '" "', "~", "a" * 201, '"a\\nb"', '"a\\u0000b"'])
+def test_what_cannot_be_the_name_of_a_task_is_refused(front: Front, name: str) -> None:
+    found = told(front, pipeline(f"- {{name: {name}, kind: noop}}"))
+
+    assert [(one.code, one.severity) for one in found] == [("NL325", "error")]
+
+
+@pytest.mark.spec("TK-01", "TP-06")
+@pytest.mark.parametrize(
+    ("name", "severity"),
+    [("a b", "info"), ("1a", "info"), ("a.b", "info"), ("fetch-page", "info"), ('"{{ ctx.x }}"', "warning")],
+)
+def test_a_task_that_no_template_can_read_is_worth_a_word_but_no_error(front: Front, name: str, severity: str) -> None:
+    found = told(front, pipeline(f"- {{name: {name}, kind: noop}}"))
+
+    assert [(one.code, one.severity) for one in found] == [("NL325", severity)]
+
+
+def test_a_workbook_task_may_have_any_name_of_one_line(front: Front) -> None:
+    body = pipeline("- {kind: workbook, task: send note}") + "workbook:\n  send note: {kind: noop}\n"
+
+    assert codes(front, body) == []
 
 
 @pytest.mark.spec("TK-01")
-@pytest.mark.parametrize("name", ["a", "_a1", "fetch-page", "Fetch_2"])
+@pytest.mark.parametrize("name", ["a", "_a1", "Fetch_2", "ä", "étape", "a" * 200])
 def test_a_word_is_a_good_name(front: Front, name: str) -> None:
     assert codes(front, pipeline(f"- {{name: {name}, kind: noop}}")) == []
 
@@ -131,7 +160,7 @@ def test_every_built_in_kind_is_known() -> None:
         ("pipe", "tool list"),
         ("eval", "spec.policy.rules"),
         ("psql", "kind: postgres"),
-        ("quantum", "plugin"),
+        ("quantum", "use one of these kinds"),
     ],
 )
 def test_an_unknown_kind_comes_with_what_to_write(front: Front, kind: str, word: str) -> None:
@@ -389,6 +418,14 @@ def test_a_policy_of_another_shape_is_told_once(front: Front, policy: str) -> No
     found = front.check(pipeline(f"- name: a\n  kind: noop\n  spec:\n    {policy}")).findings
 
     assert [finding.code for finding in found] == ["NL308"]
+
+
+@pytest.mark.spec("TK-05")
+def test_an_empty_list_of_rules_is_a_warning(front: Front) -> None:
+    body = pipeline("- name: a\n  kind: noop\n  spec: {policy: {rules: []}}")
+
+    assert [(one.code, one.severity) for one in front.check(body).findings] == [("NL308", "warning")]
+    assert front.playbook(body).steps
 
 
 @pytest.mark.spec("TK-05", "UP-04")
@@ -877,3 +914,43 @@ def test_no_shape_of_a_step_is_too_much(junk: object, step: str) -> None:
     body = f"workflow:\n  - step: start\n    {step.format(as_flow(junk))}\n"
 
     check(HEAD + body, "t.yaml", declarations)
+
+
+ERROR_ASKED = ["output.error", "output.error is not none", "output.error is defined", "output.error != none"]
+
+
+@pytest.mark.spec("TK-04", "TK-06")
+@pytest.mark.parametrize("when", ERROR_ASKED)
+def test_a_rule_that_asks_for_the_error_object_takes_every_error(front: Front, when: str) -> None:
+    rules = f'- when: "{{{{ {when} }}}}"\n  then: {{do: fail}}\n- else: {{then: {{do: continue}}}}\n'
+
+    assert "NL314" not in codes(front, ruled(rules))
+
+
+@pytest.mark.spec("TK-04", "TK-19")
+@pytest.mark.parametrize(
+    ("when", "fixes"),
+    [
+        ("output.status == 'success'", ['did you mean "ok"?']),
+        ("output.status in ['ok', 'done']", ['did you mean "ok"?']),
+        ("'failed' != output.status", ['did you mean "error"?']),
+        ("output['status'] == 'OK'", ['did you mean "ok"?']),
+        ("output.status == 'pending'", ["compare it with 'ok' or 'error'"]),
+        ("output.error.kind == 'time-out'", ['did you mean "timeout"?']),
+        ("output.error.kind in ['rate_limited', 'timeout']", ['did you mean "rate_limit"?']),
+        ("output.status == 'error' and output.error.kind == 'db_conflict'", []),
+        ("output.error.kind == 'quantum.timeout'", []),
+        ("output.error.kind == 'quantum:time_out'", []),
+        ("output.error.kind == 'quantum_timeout'", []),
+        ("output.error.kind == 'qpu_error'", []),
+        ("output.data.status == 'success'", []),
+        ("output.http.status == 404", []),
+        ("ctx.output.status == 'success'", []),
+    ],
+)
+def test_a_value_that_an_output_never_has_is_told(front: Front, when: str, fixes: list[str]) -> None:
+    rules = f'- when: "{{{{ {when} }}}}"\n  then: {{do: retry}}\n- else: {{then: {{do: fail}}}}\n'
+
+    found = [finding for finding in told(front, ruled(rules)) if finding.code == "NL328"]
+    assert [finding.fix for finding in found] == fixes
+    assert all(finding.severity == "warning" and not finding.edits for finding in found)

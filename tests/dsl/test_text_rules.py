@@ -197,3 +197,13 @@ def test_a_byte_order_mark_moves_nothing() -> None:
 @given(st.text(max_size=200) | st.binary(max_size=200))
 def test_any_text_gets_an_answer(text: str | bytes) -> None:
     assert findings(text)
+
+
+@pytest.mark.spec("PB-02")
+def test_a_second_merge_key_is_a_duplicate_key() -> None:
+    merged = "workload:\n  a: &a {x: 1}\n  b: &b {y: 1}\n  c:\n"
+
+    (found,) = findings(PLAYBOOK + merged + "    <<: *a\n    <<: *b\n")
+
+    assert (found.code, found.fix) == ("NL104", "write one << with a list: <<: [*first, *second]")
+    assert findings(PLAYBOOK + merged + "    <<: [*a, *b]\n") == []

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from noetl.dsl.check import check
-from noetl.dsl.migrate import migrate, remaining
+from noetl.dsl.migrate import KEPT, migrate, remaining
 from noetl.dsl.nodes import plain
 from noetl.tools.registry import declarations
 from tests.dsl.front import HEAD
@@ -243,10 +243,12 @@ def test_what_can_be_rewritten_is_and_means_the_same():
 
     assert done.surface == "upstream"
     assert remaining(text, done, "t.yaml", declarations).findings == []
-    new, old = (meaning(check(one, "t.yaml", declarations, is_upstream=True)) for one in (done.text, text))
-    assert new == old
+    new = meaning(check(done.text, "t.yaml", declarations, is_strict=True))
+    assert new == meaning(check(text, "t.yaml", declarations, is_upstream=True))
     assert done.text.removeprefix(HEAD) == textwrap.dedent(
         """\
+        executor:
+          spec: { compat: upstream }
         workbook:
           # is it there?
           ping:
@@ -288,9 +290,137 @@ def test_what_can_be_rewritten_is_and_means_the_same():
     )
 
 
-def test_what_has_no_other_spelling_is_named():
+FIELD = """
+    metadata: { name: weather, path: examples/weather }
+    keychain:
+      - { name: google_oauth, kind: secrets, map: { client: projects/1/secrets/client } }
+      - name: token
+        kind: oauth2_client_credentials
+        endpoint: https://auth.example.com/token
+        data: { client_id: "{{ keychain.google_oauth.client }}" }
+    # what the request may change
+    workload:
+      base: https://api.example.com
+    workflow:
+      - step: start
+        desc: List the cities
+        tool:
+          kind: http
+          method: GET
+          endpoint: "{{ workload.base }}/cities"
+          assert: { status: 200 }
+        next:
+          arcs:
+            - step: each_city
+              when: "{{ event.name == 'call.done' }}"
+              set: { total: "{{ start.cities | length }}" }
+      - step: each_city
+        loop: { in: "{{ start.cities }}", iterator: city }
+        tool:
+          - fetch:
+              kind: python
+              args: { name: "{{ iter.city.name }}", number: "{{ iter._index }}", of: "{{ iter._total }}" }
+              code: |
+                result = {"name": name, "of": of}
+              set: { fetch_result: "{{ output.data }}" }
+          - show:
+              kind: python
+              input: { seen: "{{ fetch_result.name }}", all: "{{ total }}" }
+              code: |
+                result = seen
+          - report:
+              kind: playbook
+              path: examples/report
+              task: report
+    """
+
+
+@pytest.mark.spec("UP-01", "UP-02", "PB-11")
+def test_a_playbook_of_the_field_runs_unchanged_and_still_means_it_when_migrated():
+    text = HEAD.replace("metadata: {name: t}\n", "") + textwrap.dedent(FIELD).lstrip("\n")
+
+    done = migrate(text, "t.yaml", declarations, "upstream")
+
+    assert remaining(text, done, "t.yaml", declarations).findings == []
+    strict = check(done.text, "t.yaml", declarations, is_strict=True)
+    assert meaning(strict) == meaning(check(text, "t.yaml", declarations, is_upstream=True))
+    assert {finding.code for finding in strict.findings} == {"NL118", "NL304"}
+    assert "executor:\n  spec: { compat: upstream }\n# what the request" in done.text
+    assert [change.new for change in done.changes if change.name == "upstream-compat"] == [KEPT]
+    assert 'seen: "{{ step.fetch_result.name }}", all: "{{ ctx.total }}"' in done.text
+    again = migrate(done.text, "t.yaml", declarations)
+    assert (again.text, again.changes) == (done.text, ())
+
+
+@pytest.mark.parametrize(
+    ("executor", "wanted"),
+    [
+        ("executor: { profile: local }", "executor: { profile: local, spec: { compat: upstream } }"),
+        ("executor: { spec: { final_step: a } }", "executor: { spec: { final_step: a, compat: upstream } }"),
+        ("executor: { spec: { compat: upstream } }", "executor: { spec: { compat: upstream } }"),
+    ],
+)
+def test_what_was_read_as_upstream_asks_for_it_when_migrated(executor, wanted):
+    body = "\nworkflow: [{ step: a, tool: { kind: http, url: x, set: { a: 1 } } }]\n"
+
+    done = migrate(HEAD + executor + body, "t.yaml", declarations, "upstream")
+
+    assert done.text == HEAD + wanted + body.replace("a: 1", "step.a: 1")
+    assert KEPT in [change.new for change in done.changes]
+
+
+def test_a_name_that_only_the_request_may_bring_is_no_error_once_migrated():
     text = HEAD + 'workflow: [{ step: a, tool: { kind: http, endpoint: "{{ other_name }}" } }]\n'
 
     done = migrate(text, "t.yaml", declarations)
 
-    assert [one.code for one in remaining(text, done, "t.yaml", declarations).findings] == ["NL606"]
+    assert remaining(text, done, "t.yaml", declarations).findings == []
+    found = check(done.text, "t.yaml", declarations, is_strict=True).findings
+    assert [(one.code, one.severity) for one in found] == [("NL606", "warning")]
+
+
+def test_what_a_step_sets_without_a_scope_is_read_so_in_it_and_nowhere_else():
+    root = read_as(
+        """
+        workload: { known: 1 }
+        workflow:
+          - step: a
+            loop: { in: "{{ found }}", iterator: one }
+            tool:
+              - { name: t, kind: http, url: "{{ found }}", set: { found: 1, known: 2, t: 3, one: 4 } }
+              - { name: u, kind: http, url: "{{ found.x ~ known ~ t ~ one ~ passed }}" }
+            next: { arcs: [{ step: b, when: "{{ found }}", set: { passed: "{{ found }}" } }] }
+          - step: b
+            tool: { kind: http, url: "{{ found ~ passed }}" }
+        """
+    )
+
+    a, b = root["workflow"]
+    assert a["loop"]["in"] == "{{ found }}"
+    assert [task["url"] for task in a["tool"]] == [
+        "{{ step.found }}",
+        "{{ step.found.x ~ known ~ t ~ one ~ ctx.passed }}",
+    ]
+    assert a["next"]["arcs"][0]["when"] == "{{ step.found }}"
+    assert a["next"]["arcs"][0]["set"] == {"ctx.passed": "{{ step.found }}"}
+    assert b["tool"]["url"] == "{{ found ~ ctx.passed }}"
+
+
+def test_a_workbook_task_reads_what_it_sets():
+    root = read_as(
+        "workbook: [{ name: w, tool: { kind: http, url: '{{ x }}', set: { x: 1 } } }]\n"
+        "workflow: [{ step: a, tool: [{ go: { kind: workbook, name: w } }] }]"
+    )
+
+    assert root["workbook"]["w"]["url"] == "{{ step.x }}"
+    assert root["workflow"][0]["tool"] == [{"kind": "workbook", "name": "go", "task": "w"}]
+
+
+@pytest.mark.spec("KC-04")
+def test_the_near_miss_of_a_longer_word_is_the_one_it_begins_with(front):
+    found = front.check(
+        "keychain: [{ name: a, kind: oauth2_client_credentials }]\nworkflow: [{ step: a, tool: { kind: noop } }]"
+    ).findings
+
+    assert [(one.code, one.severity) for one in found] == [("NL118", "error")]
+    assert found[0].fix == 'did you mean "oauth2"?'

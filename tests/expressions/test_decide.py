@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noetl.expressions import EvaluationFault, OneOf, constant, decide, parse
+from noetl.expressions import EvaluationFault, OneOf, SomeMapping, constant, decide, parse
 
 KNOWN: dict[tuple[str, ...], object] = {
     ("event", "name"): "step.failed",
@@ -173,3 +173,27 @@ def test_a_decision_holds_for_every_value_of_what_is_unknown(
         return
     if decided is not None and not isinstance(actual, str):
         assert decided is bool(actual)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ e }}", True),
+        ("{{ not e }}", False),
+        ("{{ e is none }}", False),
+        ("{{ e is not none and e is defined }}", True),
+        ("{{ e == none or e == 'x' or 3 == e }}", False),
+        ("{{ e in [1, none] }}", False),
+        ("{{ [e] }}", True),
+        ("{{ {'a': e} }}", True),
+        ("{{ e.kind }}", None),
+        ("{{ e.kind == 'x' }}", None),
+        ("{{ e == {} }}", None),
+        ("{{ e == e }}", None),
+        ("{{ e < 3 }}", None),
+        ("{{ 'x' in e }}", None),
+        ("{{ e | length > 9 }}", None),
+    ],
+)
+def test_a_path_may_be_a_mapping_of_which_nothing_else_is_known(source: str, expected: bool | None) -> None:
+    assert decide(parse(source), {("e",): SomeMapping()}) is expected

@@ -1,6 +1,7 @@
 """A share of the fuzzing that `make fuzz` does at length."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from tests.fuzz.inputs import make_input
 from tests.fuzz.run import run_one, run_share
 
 EXAMPLES = int(os.environ.get("NOETL_FUZZ_EXAMPLES", "200"))
+REGRESSIONS = Path(__file__).parent / "regressions"
 SHARE = int(os.environ.get("NOETL_FUZZ_INPUTS", "1500"))
 
 
@@ -44,3 +46,9 @@ def test_any_text_as_a_template_is_findings_or_a_model(text: str) -> None:
 
 def yaml_text(text: str) -> str:
     return "'" + text.replace("'", "''").replace("\n", "\n\n        ") + "'"
+
+
+@pytest.mark.parametrize("path", sorted(REGRESSIONS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_what_once_raised_does_not_raise_again(path: Path) -> None:
+    for flags in ({}, {"is_legacy": True}, {"is_upstream": True}):
+        run_one(path.read_bytes(), flags)

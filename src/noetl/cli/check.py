@@ -15,10 +15,10 @@ from noetl.cli import exits
 from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.dsl.check import Checked, check
-from noetl.dsl.findings import ERROR, SEVERITIES, Finding, apply_edits, as_text
+from noetl.dsl.findings import ERROR, SEVERITIES, Finding, as_text
+from noetl.dsl.fix import fix
 from noetl.dsl.reports import as_github, as_json, as_sarif
 
-FIX_PASSES_MAX = 20
 COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
@@ -37,7 +37,7 @@ class Options(msgspec.Struct, frozen=True):
     "--legacy", is_flag=True, help="Accept the constructs of the oldest surface (eval, step.when, next lists)."
 )
 @click.option("--compat", type=click.Choice(["upstream"]), help="Accept the spellings of the public NoETL.")
-@click.option("--fix", is_flag=True, help="Repair what is mechanical; no other byte changes.")
+@click.option("--fix", "is_fixing", is_flag=True, help="Repair what is mechanical; no other byte changes.")
 @click.option(
     "--format",
     "form",
@@ -46,7 +46,7 @@ class Options(msgspec.Struct, frozen=True):
     show_default=True,
     help="How findings are printed.",
 )
-def command(files: Sequence[str], strict: bool, legacy: bool, compat: str | None, fix: bool, form: str) -> int:
+def command(files: Sequence[str], strict: bool, legacy: bool, compat: str | None, is_fixing: bool, form: str) -> int:
     """Find the faults of playbooks, all in one pass.
 
     FILE is a playbook, a directory of them, or - for standard input. Exit code: 0 no error, 1 an error was found, 2 a
@@ -55,42 +55,39 @@ def command(files: Sequence[str], strict: bool, legacy: bool, compat: str | None
     Example: noetl check --strict playbooks/ --format github
     """
     options = Options(strict, legacy, compat == "upstream")
-    results, is_complete = check_files(files, options, fix)
-    show(results, form, is_fixing_input=fix and STANDARD_INPUT in files)
-    if not is_complete:
+    results, is_complete = check_files(files, options, is_fixing)
+    show(results, form, is_fixing_input=is_fixing and STANDARD_INPUT in files)
+    if not results and is_complete:
+        click.echo(f"error: there is no playbook in {', '.join(files)}: no file ends in .yaml or .yml", err=True)
+    if not results or not is_complete:
         return exits.WRONG_INPUT
     return exits.DONE if all(result.is_valid for result in results) else exits.FAILED
 
 
-def check_files(names: Sequence[str], options: Options, fix: bool) -> tuple[list[Checked], bool]:
+def check_files(names: Sequence[str], options: Options, is_fixing: bool) -> tuple[list[Checked], bool]:
     """Check each file; a file that cannot be read is said on standard error and leaves the answer incomplete."""
     results = []
     is_complete = True
     for name in named_files(names):
         try:
             data = read_bytes(name)
-            results.append(fix_file(name, data, options) if fix else check_bytes(name, data, options))
+            results.append(fix_file(name, data, options) if is_fixing else check_bytes(name, data, options))
         except OSError as error:
             is_complete = False
             click.echo(f'error: cannot read "{name}": {error.strerror or error}. Name a playbook file.', err=True)
     return results, is_complete
 
 
-def check_bytes(name: str, data: bytes, options: Options) -> Checked:
-    return check(data, shown_name(name), available_kinds(), **msgspec.structs.asdict(options))
+def check_bytes(name: str, data: bytes | str, options: Options) -> Checked:
+    return check(data, shown_name(name), available_kinds, **msgspec.structs.asdict(options))
 
 
 def fix_file(name: str, data: bytes, options: Options) -> Checked:
     """Repair until nothing mechanical is left, then write the file once."""
-    fixed, repaired = data, 0
-    for _ in range(FIX_PASSES_MAX):
-        result = check_bytes(name, fixed, options)
-        text, count = apply_edits(result.source.text, result.findings)
-        if not count:
-            break
-        repaired += count
-        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-        fixed = mark + text.encode("utf-8")
+    before = check_bytes(name, data, options)
+    text, repaired = fix(before.source.text, lambda text: check_bytes(name, text, options))
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    fixed = mark + text.encode("utf-8") if repaired else data
     if name == STANDARD_INPUT:
         sys.stdout.buffer.write(fixed)
     elif fixed != data:
@@ -115,7 +112,10 @@ def show_text(results: Sequence[Checked], err: bool) -> None:
     for result in results:
         for finding in result.findings:
             click.echo(coloured(finding, as_text(finding, result.source)) + "\n", err=err)
-    click.echo(summary(results), err=err)
+        if result.is_cut:
+            click.echo(f"{result.source.name}: only the first {len(result.findings):,} findings are shown\n", err=err)
+    if results:
+        click.echo(summary(results), err=err)
 
 
 def coloured(finding: Finding, text: str) -> str:

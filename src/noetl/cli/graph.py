@@ -40,7 +40,7 @@ def command(file: str, form: str | None, output: str | None, legacy: bool, compa
     """
     form = form or BY_SUFFIX.get(PurePath(output or "").suffix.lower(), "mermaid")
     result = check(
-        read_bytes(file), shown_name(file), available_kinds(), is_legacy=legacy, is_upstream=compat == "upstream"
+        read_bytes(file), shown_name(file), available_kinds, is_legacy=legacy, is_upstream=compat == "upstream"
     )
     graph = graph_of(result.drafts[0]) if result.drafts else None
     if graph is None:

@@ -15,7 +15,7 @@ from noetl.cli.kinds import available_kinds
 from noetl.cli.rewriting import diff_of, faults_as_text, plural
 from noetl.dsl.check import text_findings
 from noetl.dsl.findings import as_data, as_text, excerpt
-from noetl.dsl.migrate import SURFACES, Leftover, Migrated, migrate, remaining
+from noetl.dsl.migrate import COMPAT, KEPT, SURFACES, Leftover, Migrated, migrate, remaining
 from noetl.dsl.read import read
 from noetl.dsl.source import Source
 
@@ -90,7 +90,7 @@ def run(names: Sequence[str], surface: str | None, shows_diff: bool, writes: boo
 
 
 def migrate_bytes(name: str, data: bytes, surface: str | None) -> Done:
-    kinds = available_kinds()
+    kinds = available_kinds
     result = migrate(data, shown_name(name), kinds, surface)
     return Done(name, data, result, [])
 
@@ -109,7 +109,7 @@ def finish(one: Done, shows_diff: bool, writes: bool, form: str) -> int:
         sys.stdout.buffer.write(one.new)
     if writes and one.new != one.data:
         write_whole(one.name, one.new)
-    left = remaining(one.data, result, name if writes else f"{name} (rewritten)", available_kinds())
+    left = remaining(one.data, result, name if writes else f"{name} (rewritten)", available_kinds)
     one.left = [as_data(finding) for finding in left.findings]
     if form == "text":
         say(one, writes)
@@ -125,8 +125,11 @@ def say(one: Done, writes: bool) -> None:
     if not result.changes and one.new == one.data:
         click.echo(f"{shown_name(one.name)}: nothing to migrate", err=True)
     else:
-        old = f"{plural(len(result.changes), 'change')} from {SURFACE_NAMES[result.surface]}"
+        count = sum(change.old != COMPAT for change in result.changes)
+        old = f"{plural(count, 'change')} from {SURFACE_NAMES[result.surface]}"
         click.echo(f"{shown_name(one.name)}: {old}{', written' if writes else ''}", err=True)
+    if any(change.new == KEPT for change in result.changes):
+        click.echo(f"{shown_name(one.name)}: {KEPT}", err=True)
     for left in result.left_over:
         click.echo(leftover_as_text(left, source, writes), err=True)
 

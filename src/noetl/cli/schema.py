@@ -20,7 +20,7 @@ def command(output: str | None) -> int:
 
     Example: noetl schema --output noetl.schema.json
     """
-    text = msgspec.json.format(msgspec.json.encode(schema(available_kinds())), indent=2) + b"\n"
+    text = msgspec.json.format(msgspec.json.encode(schema(available_kinds)), indent=2) + b"\n"
     if output:
         from noetl.cli.files import write_whole
 

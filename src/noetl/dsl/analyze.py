@@ -22,6 +22,7 @@ from noetl.dsl.paths import components, reach, shortest
 from noetl.dsl.tokens import Fan, Pairs, find_pairs
 
 FANS_RETRIED_MAX = 20
+FANS_SHOWN_MAX = 10  # fan-outs that multiply tokens, whose ways are looked for
 FAN_ARCS_MAX = 50  # of one router; the pairs among them are compared
 WRITERS_MAX = 100  # of one key; each is compared with those before it
 KEY_DEPTH_MAX = 16
@@ -57,8 +58,8 @@ def unreachable(net: Net) -> Iterator[list[int]]:
     seen: set[int] = set()
     for node in sorted(left):
         if component[node] not in fed and node not in seen:
-            group = reach(within, (node,))
-            yield [node, *sorted(group - seen - {node})]
+            group = reach(within, (node,), seen)
+            yield [node, *sorted(group - {node})]
             seen |= group
 
 
@@ -102,19 +103,32 @@ def cycle_through(net: Net, nodes: list[int]) -> list[int]:
 
 
 def multiplying_fans(net: Net) -> Iterator[tuple[Fan, list[int], list[int]]]:
-    """Fan-outs on a cycle that both tokens can go round again, at least one of them past no join; with both ways."""
-    joins = joins_of(net)
-    unjoined = components(
-        [[] if node in joins else [end for end in ends if end not in joins] for node, ends in enumerate(net.successors)]
-    )
-    seen: set[int] = set()
-    for fan in tokens_of(net).fans:
-        ends = (fan.one, fan.other)
-        if fan.step in seen or fan.step in joins or any(net.component[end] != net.component[fan.step] for end in ends):
-            continue
-        if any(unjoined[end] == unjoined[fan.step] for end in ends):
-            seen.add(fan.step)
-            yield fan, round_trip(net, fan.step, fan.one), round_trip(net, fan.step, fan.other)
+    """The fan-outs that multiply tokens, the first of them with both ways back; more ways would tell nothing new."""
+    for number, fan in enumerate(multiplying(net)):
+        is_shown = number < FANS_SHOWN_MAX
+        one, other = (round_trip(net, fan.step, end) if is_shown else [] for end in (fan.one, fan.other))
+        yield fan, one, other
+
+
+def multiplying(net: Net) -> list[Fan]:
+    """Fan-outs on a cycle that both tokens can go round again, at least one of them past no join; one per step."""
+    tokens = tokens_of(net)
+    if tokens.multiplying is None:
+        joins = joins_of(net)
+        unjoined = components(
+            [
+                [] if node in joins else [end for end in ends if end not in joins]
+                for node, ends in enumerate(net.successors)
+            ]
+        )
+        found: dict[int, Fan] = {}
+        for fan in tokens.fans:
+            here, ends = fan.step, (fan.one, fan.other)
+            can_return = here not in joins and all(net.component[end] == net.component[here] for end in ends)
+            if can_return and any(unjoined[end] == unjoined[here] for end in ends):
+                found.setdefault(here, fan)
+        tokens.multiplying = list(found.values())
+    return tokens.multiplying
 
 
 def round_trip(net: Net, start: int, through: int) -> list[int]:

@@ -4,6 +4,9 @@ RT-03: a step ends with step.done or step.failed, a step with a loop with loop.d
 evaluated then. RT-11: an arc without `when` matches success only; on step.failed only arcs are asked whose `when` reads
 event, output.status or output.error. What the guards say of each boundary is `expressions.decide`'s answer; this file
 adds the router's mode, in which an exclusive arc hides those after it (RT-02).
+
+SC-11: a step's output is that of the last task run. After a policy that goes on or breaks on an error, step.done comes
+with output.status "error"; so the status is known only where no error can come to the end of the pipeline.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import msgspec
 from noetl.dsl.draft import Arc, Draft, Site, Step, Text
 from noetl.dsl.guards import claims, opposites_of
 from noetl.dsl.nodes import Scalar
-from noetl.expressions import Template, decide
+from noetl.dsl.rules.flow import can_end_with_error
+from noetl.expressions import OneOf, SomeMapping, Template, decide
 
 STEP_DONE, STEP_FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
 NAMES = (STEP_DONE, STEP_FAILED, LOOP_DONE)
@@ -36,17 +40,19 @@ class Boundary(msgspec.Struct, frozen=True):
         return self.name == STEP_FAILED
 
 
-def boundary(name: str, **output: str | None) -> Boundary:
+def boundary(name: str, **output: object) -> Boundary:
     status = "error" if name == STEP_FAILED else "success"
     known: dict[tuple[str, ...], object] = {("event", "name"): name, ("event", "status"): status}
     known.update({("output", key): value for key, value in output.items()})
     return Boundary(name, known)
 
 
+EITHER = OneOf({"ok", "error"})  # TK-04: there is no third status
 DONE = boundary(STEP_DONE, status="ok", error=None)
-FAILED = boundary(STEP_FAILED, status="error")
+DONE_SOMEHOW = boundary(STEP_DONE, status=EITHER)  # the last task run may have failed
+FAILED = boundary(STEP_FAILED, status="error", error=SomeMapping())
 LOOPED = boundary(LOOP_DONE, status="ok", error=None)
-LOOPED_AT_BEST_EFFORT = boundary(LOOP_DONE)  # some iterations may have failed: nothing is said of the status
+LOOPED_SOMEHOW = boundary(LOOP_DONE, status=EITHER)  # some iterations may have failed
 
 
 class Hider(msgspec.Struct, frozen=True):
@@ -111,10 +117,12 @@ def firings_of(draft: Draft, step: Step, texts: Table[int, Text]) -> list[Firing
 def boundaries(draft: Draft, step: Step) -> tuple[Boundary, ...]:
     """How the step can end."""
     if "loop" in step.node.entries and not step.has_loop:  # a loop of no shape: nothing is certain
-        return (DONE, LOOPED_AT_BEST_EFFORT, FAILED)
+        return (DONE_SOMEHOW, LOOPED_SOMEHOW, FAILED)
+    is_ok = step.tool is not None and not can_end_with_error(draft, step.tasks)  # without a tool: the sender's (RT-13)
     if step.has_loop:
-        return (LOOPED_AT_BEST_EFFORT if is_best_effort(draft, step) else LOOPED, FAILED)
-    return (DONE,) if cannot_fail(step) else (DONE, FAILED)
+        return (LOOPED if is_ok and not is_best_effort(draft, step) else LOOPED_SOMEHOW, FAILED)
+    done = DONE if is_ok else DONE_SOMEHOW
+    return (done,) if cannot_fail(step) else (done, FAILED)
 
 
 def cannot_fail(step: Step) -> bool:

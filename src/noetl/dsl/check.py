@@ -10,6 +10,7 @@ from itertools import islice
 
 import msgspec
 
+from noetl.dsl.aliases import Spans, is_within
 from noetl.dsl.dialects.reading import translate
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import ERROR, WARNING, Finding, usefulness
@@ -31,6 +32,7 @@ class Checked(msgspec.Struct):
     source: Source
     drafts: list[Draft]
     findings: list[Finding]
+    is_cut: bool = False  # there are more than FINDINGS_MAX
 
     @property
     def is_valid(self) -> bool:
@@ -57,7 +59,14 @@ def check(
             findings.extend(draft_findings(draft))
     # What stands under an anchor is met once for each alias to it: the same finding at the same place is said once.
     kept = sorted(dict.fromkeys(set_severities(findings, is_strict)), key=usefulness)
-    return Checked(reading.source, drafts, kept[:FINDINGS_MAX])
+    safe = [without_shared_edits(finding, reading.shared) for finding in kept[:FINDINGS_MAX]]
+    return Checked(reading.source, drafts, safe, len(kept) >= FINDINGS_MAX)
+
+
+def without_shared_edits(finding: Finding, shared: Spans) -> Finding:
+    """No repair where aliases repeat a text: what is right for one use may be wrong for another."""
+    is_shared = any(is_within(edit.start, edit.end, shared) for edit in finding.edits)
+    return msgspec.structs.replace(finding, edits=()) if is_shared else finding
 
 
 def make_draft(source: Source, root: Mapping, kinds: Kinds, *, is_legacy: bool, is_upstream: bool) -> Draft:

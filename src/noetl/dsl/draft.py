@@ -251,6 +251,10 @@ class Draft(msgspec.Struct, kw_only=True):
         entries = [item for item in keychain.items if isinstance(item, Mapping)] if keychain else []
         return {name: entry for entry in entries if (name := entry.text("name"))}
 
+    def is_generated(self, task: Task) -> bool:
+        """Whether sugar made the task; such a one runs no tool, and its output is that of the task before."""
+        return bool(task.step and task.label in self.debug_map.get(task.step.name, {}))
+
     def kind_of(self, task: Task) -> Kind | None:
         return self.kinds.get(task.kind)
 

@@ -19,6 +19,7 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 EXCERPT_COLUMNS = 160
 NAMES_COMPARED_MAX = 60  # more names than this are looked up by an index instead of one by one
 WORD_CHARS_MAX = 80
+CLOSE = 0.85  # so alike that it can only be a slip
 SEVERITIES = (ERROR, WARNING, INFO)
 
 
@@ -126,6 +127,9 @@ def shelved(names: tuple[str, ...]) -> dict[tuple[int, str], list[str]]:
 @lru_cache(maxsize=1024)
 def closest(word: str, names: tuple[str, ...]) -> str | None:
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    begun = max((name for name in names if word.startswith((f"{name}_", f"{name}-"))), key=len, default=None)
+    if begun and not (close and difflib.SequenceMatcher(None, word, close[0]).ratio() > CLOSE):
+        return begun
     if close:
         return close[0]
     return {name.lower(): name for name in names}.get(word.lower())

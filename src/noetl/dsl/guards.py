@@ -66,16 +66,21 @@ class Claims(msgspec.Struct, frozen=True):
         return len(self.atoms) == 1 and self.atoms[0].sign != "true"
 
 
+NO_CLAIMS = Claims("", ())
+
+
 def claims(template: Template | None) -> Claims:
     """Read a guard; no template means no claim."""
     if template is None or not template.is_expression:
-        return Claims("", ())
+        return NO_CLAIMS
     text = " ".join(template.source.strip()[2:-2].strip("-+ \t\r\n").split())
     return Claims(text, atoms(text))
 
 
 def exclude(one: Claims, other: Claims) -> bool:
     """Whether the two can never both hold."""
+    if not one.text or not other.text:
+        return False
     if one.text in opposites_of(other.text) or other.text in opposites_of(one.text):
         return True
     both = (*one.atoms, *other.atoms)

@@ -41,8 +41,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     helper_fields: tuple[str, ...] = ()  # … and its fields
     can_fail: bool = True
     takes_any_input: bool = True  # further names under input are values for the tool or its templates
+    records_input: bool = False  # the log keeps what stands under input beside the fields: no secret may be there
     extra: str = ""  # the extra to install, and
     module: str = ""  # the module that it brings
+    is_missing: bool = False  # found not to be installed; said by whoever looked
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)

@@ -41,6 +41,12 @@ LINE_BREAKS = re.compile("\r\n?")
 NOT_REWRITTEN = frozenset(("arc-args", "set-shared", "legacy-set-prev"))  # marks of what no dialect rewrites
 ARC_ARGS_CODE = "NL906"
 SET_PREV = "nothing else sets _prev: let a task of its own give that value, then delete set_prev"
+COMPAT = "executor.spec.compat: upstream"
+KEPT = (
+    f"kept: {COMPAT}, for data read without .data, variables of Python code and iter._total, which have no other"
+    " spelling; remove it when the playbook uses none of them"
+)
+BELOW_EXECUTOR = ("workload", "workbook", "workflow")
 UNWRITTEN = "it cannot be rewritten without losing something: aliases or keys are written in an unusual way"
 
 
@@ -180,6 +186,8 @@ class _Migration:
         made.changes += [
             Change("arc-args", one.key.place, f"args: {one.name}", f"set: {one.target}") for one in outcome.moved
         ]
+        if is_upstream:
+            made.changes += keep_compat(tree, root, has_changes=bool(made.changes))
         made.changes.sort(key=lambda change: change.place)
         made.left += [left_argument(one) for one in outcome.kept]
         made.left += [
@@ -214,6 +222,25 @@ class _Migration:
                 new = now[id(mapping)].entries[key].key.place
                 found.append(Leftover(mapping.entries[key].key.place, new, message, why))
         return tuple(sorted(found, key=lambda one: one.place))
+
+
+def keep_compat(tree: TextTree, root: Mapping, *, has_changes: bool) -> list[Change]:
+    """What was read as upstream has meanings that no spelling has: the playbook asks for them itself."""
+    if asks_for_upstream(root):
+        return [Change("upstream-compat", root.place, COMPAT, KEPT)] if has_changes else []
+    executor = root.get("executor")
+    spec = executor.get("spec") if isinstance(executor, Mapping) else None
+    if any(node is not None and not isinstance(node, Mapping) for node in (executor, spec)):
+        return []
+    word = tree.scalar("upstream", root)
+    if isinstance(spec, Mapping):
+        tree.put(spec, "compat", word)
+    elif isinstance(executor, Mapping):
+        tree.put(executor, "spec", tree.mapping([("compat", word)], root))
+    else:
+        made = tree.mapping([("spec", tree.mapping([("compat", word)], root))], root)
+        tree.put_before(root, "executor", made, next((key for key in root.entries if key in BELOW_EXECUTOR), ""))
+    return [Change("upstream-compat", root.place, "--compat upstream", KEPT)]
 
 
 def change_of(mark: Mark) -> Change:

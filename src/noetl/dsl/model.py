@@ -95,6 +95,11 @@ class Task(Part, frozen=True, kw_only=True):
     wants_reference: bool = False  # a template reads output.ref: store the payload whatever its size
     made_from: str = ""  # of a generated task: the sugar it came from
 
+    @property
+    def is_transparent(self) -> bool:
+        """A generated task runs no tool: only its rules are asked, and `output` and `_prev` stay as they were."""
+        return bool(self.made_from)
+
 
 class Timeout(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for one attempt of a task; None: no bound of that sort."""

@@ -44,6 +44,7 @@ class Tokens(msgspec.Struct):
     real: Pairs  # with the joins there are
     joined: Pairs  # as if there were a join wherever two tokens meet: what is left is not the same fault again
     meetings: list[Meeting]
+    multiplying: list[Fan] | None = None  # kept by analyze.multiplying
 
 
 class Net(msgspec.Struct, kw_only=True):

@@ -33,7 +33,7 @@ from noetl.dsl.model import (
     Value,
 )
 from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence, plain
-from noetl.dsl.references import reference_wishes
+from noetl.dsl.references import WORKBOOK, reference_wishes
 from noetl.expressions import Template, looks_like_template
 from noetl.expressions import parse as parse_template
 
@@ -130,8 +130,8 @@ class _Normalizer:
 
     def task(self, task: drafts.Task, specs: list[Spec]) -> Task:
         kind = self.draft.kinds.get(task.kind)
-        spec = effective_spec(kind, [*specs, data_of(task.spec)], self.draft.kinds)
         timeouts = data_of(self.draft.executor_policy("defaults")).get("timeouts")
+        spec = effective_spec(kind, [*specs, data_of(task.spec)], self.draft.kinds, timeouts)
         verbatim = {field.name for field in kind.fields if not field.is_template} if kind else set()
         made_from = self.draft.debug_map.get(task.step.name, {}) if task.step else {}
         return Task(
@@ -142,8 +142,8 @@ class _Normalizer:
             set=assigns(task.sets),
             policy=self.policy(task),
             spec={key: knob for key, knob in spec.items() if key != "timeout"},
-            timeout=timeout_of(spec, timeouts),
-            wants_reference=bool(task.step and (task.step.name, task.label) in self.wishes.tasks),
+            timeout=timeout_of(spec),
+            wants_reference=(task.step.name if task.step else WORKBOOK, task.label) in self.wishes.tasks,
             made_from=made_from.get(task.label, ""),
         )
 
@@ -237,7 +237,9 @@ def rule(written: drafts.Rule) -> Rule:
         max_delay_seconds=seconds(plain_of(then.get("max_delay"))),
         jitter=share(plain_of(then.get("jitter"))),
         previous=value(previous) if previous is not None else None,
-        is_before_tool=written.do == "skip" and "output" not in (when.reads if when else ()),
+        is_before_tool=written.do == "skip"
+        and when is not None
+        and when.reads.isdisjoint(("output", written.task.label)),
     )
 
 
@@ -258,8 +260,9 @@ def share(jitter: Data) -> float:
 def emissions(step: drafts.Step) -> tuple[Emission, ...]:
     emit = step.policy.mapping("emit") if step.policy else None
     events = emit.sequence("events") if emit else None
+    ending = "loop.done" if step.has_loop else "step.done"  # RT-03
     return tuple(
-        Emission(place=node.place, name=node.text("name") or "", on=node.text("on") or "step.done")
+        Emission(place=node.place, name=node.text("name") or "", on=node.text("on") or ending)
         for node in (events.items if events else ())
         if isinstance(node, Mapping)
     )

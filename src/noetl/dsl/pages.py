@@ -18,9 +18,15 @@ class Page(msgspec.Struct, frozen=True):
     code: str
     name: str
     severity: str
+    also: tuple[str, ...]  # the severities that some findings have instead
     spec: tuple[str, ...]
     summary: str
     text: str
+
+    @property
+    def severities(self) -> str:
+        """All that its findings may have: "error, warning"."""
+        return ", ".join((self.severity, *self.also))
 
 
 def page_of(code: str) -> Page | None:
@@ -37,9 +43,8 @@ def make_page(rule: msgspec.Struct, doc: str) -> Page:
     facts = msgspec.structs.asdict(rule)
     body = doc.strip()
     summary = body.split("\n\n", 1)[0].replace("\n", " ")
-    head = f"{facts['code']} {facts['name']} ({facts['severity']})"
-    text = f"{head}\n\n{body}"
-    return Page(facts["code"], facts["name"], facts["severity"], facts["spec"], summary, text)
+    text = f"{facts['code']} {facts['name']} ({', '.join((facts['severity'], *facts['also']))})\n\n{body}"
+    return Page(facts["code"], facts["name"], facts["severity"], facts["also"], facts["spec"], summary, text)
 
 
 def as_markdown(page: Page) -> str:
@@ -47,7 +52,7 @@ def as_markdown(page: Page) -> str:
     body = page.text.partition("\n\n")[2] + "\n"
     body = INDENTED.sub(lambda match: fenced(match.group()), body)
     body = SECTION.sub(r"**\1:**", body).strip()
-    return f"# {page.code} {page.name}\n\nSeverity: {page.severity}.\n\n{body}\n"
+    return f"# {page.code} {page.name}\n\nSeverity: {page.severities}.\n\n{body}\n"
 
 
 def fenced(block: str) -> str:

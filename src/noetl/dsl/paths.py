@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 Successors = Sequence[Sequence[int]]
 
 
-def reach(successors: Successors, starts: Iterable[int]) -> set[int]:
-    """Every node that can be come to from the starts, themselves included."""
+def reach(successors: Successors, starts: Iterable[int], beyond: AbstractSet[int] = frozenset()) -> set[int]:
+    """Every node that can be come to from the starts, themselves included, without one of those `beyond`."""
     seen = set(starts)
     waiting = list(seen)
     while waiting:
         for node in successors[waiting.pop()]:
-            if node not in seen:
+            if node not in seen and node not in beyond:
                 seen.add(node)
                 waiting.append(node)
     return seen

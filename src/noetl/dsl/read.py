@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
+from noetl.dsl.aliases import Spans, merged, sizes_below, way_to_overflow
 from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence
 from noetl.dsl.source import Place, Source
 
@@ -55,6 +56,7 @@ class Reading(msgspec.Struct):
     source: Source
     documents: list[AnyNode]
     faults: list[Fault]
+    shared: Spans  # what aliases repeat, from index to index: one text with several uses
 
 
 class _TooMuch(Exception):
@@ -117,7 +119,7 @@ def read(data: bytes | str, name: str) -> Reading:
     """Read a text into documents; what cannot be read is in the faults."""
     source, fault = decoded(data, name)
     if fault:
-        return Reading(source, [], [fault])
+        return Reading(source, [], [fault], [])
     return _Reader(source).read()
 
 
@@ -183,11 +185,14 @@ class _Reader:
         self.faults: list[Fault] = []
         self.open: dict[int, yaml.Node] = {}  # collections being converted: to meet one again is an alias to itself
         self.count = 0
+        self.has_aliases = "*" in source.text  # without one nothing is met twice
+        self.met: set[int] = set()
+        self.shared: set[tuple[int, int]] = set()
 
     def read(self) -> Reading:
         documents: list[AnyNode] = []
         try:
-            documents.extend(self.convert(composed) for composed in self.compose())
+            documents.extend(self.document(composed) for composed in self.compose())
         except yaml.MarkedYAMLError as error:
             self.faults.append(self.syntax_fault(error))
         except yaml.reader.ReaderError as error:
@@ -196,7 +201,20 @@ class _Reader:
             self.faults.append(self.bound_fault(error))
         except (ValueError, RecursionError) as error:
             self.faults.append(Fault("not-yaml", self.source.place(0, 1), {"problem": str(error)}))
-        return Reading(self.source, documents, self.faults)
+        return Reading(self.source, documents, self.faults, merged(self.shared))
+
+    def document(self, composed: yaml.Node) -> AnyNode:
+        if self.has_aliases:
+            self.refuse_bomb(composed)
+        return self.convert(composed)
+
+    def refuse_bomb(self, composed: yaml.Node) -> None:
+        """Refuse a document that aliases make too large, before any of it is made."""
+        sizes: dict[int, int] = {}
+        if self.count + sizes_below(composed, sizes) > NODES_MAX:
+            way = way_to_overflow(composed, sizes, NODES_MAX - self.count)
+            self.open = {id(node): node for node in way[:-1]}
+            raise _TooMuch("nodes", *self.before_aliases(way[-1]))
 
     def compose(self) -> Iterator[yaml.Node]:
         loader = _Loader(self.source.text)
@@ -232,9 +250,17 @@ class _Reader:
             raise _TooMuch("nodes", *self.before_aliases(node))
         if node.tag not in OWN_TAGS:
             self.fault("yaml-tag", node, tag=node.tag)
+        if self.has_aliases:
+            self.meet(node)
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         return self.collection(node)
+
+    def meet(self, node: yaml.Node) -> None:
+        """Note what is converted a second time: an alias led to it."""
+        if id(node) in self.met:
+            self.shared.add((node.start_mark.index, node.end_mark.index))
+        self.met.add(id(node))
 
     def collection(self, node: yaml.Node) -> AnyNode:
         if id(node) in self.open:
@@ -293,6 +319,8 @@ class _Reader:
         merged: list[tuple[yaml.Node, yaml.Node]] = []
         for key_node, value_node in node.value:
             if key_node.tag == PLAIN and key_node.value == "<<":
+                if merged:
+                    self.fault("duplicate-key", key_node, key="<<", line=str(merged[0][0].start_mark.line + 1))
                 merged.append((key_node, value_node))
             else:
                 self.add_entry(entries, key_node, value_node)

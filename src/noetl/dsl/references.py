@@ -9,6 +9,7 @@ import msgspec
 
 from noetl.dsl.draft import Draft, Site, Step, Text
 
+WORKBOOK = ""  # stands for the step of a workbook task, which has none
 AT_TASK = frozenset((Site.RULE_WHEN, Site.RULE_SET, Site.RULE_DELAY, Site.TASK_SET))
 AT_BOUNDARY = frozenset((Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS, Site.ARC_SPEC))
 AT_ENTRY = frozenset((Site.STEP_INPUT, Site.LOOP_IN))
@@ -40,16 +41,13 @@ def reference_wishes(draft: Draft) -> Wishes:
 def wish(wishes: Wishes, text: Text, name: str, senders: dict[str, set[str]]) -> None:
     """Note whose reference one read of `name.ref` is."""
     step, task = text.step, text.task
-    if step is None:
+    if task and (name == task.label or (name == "output" and text.site in AT_TASK)):
+        wishes.tasks.add((step.name if step else WORKBOOK, task.label))
+    elif step is None:
         return
-    if name != "output":
-        labels = {one.label for one in step.tasks}
-        if name in labels:
-            wishes.tasks.add((step.name, name))
-        else:
-            wishes.steps.add(name)
-    elif text.site in AT_TASK and task:
-        wishes.tasks.add((step.name, task.label))
+    elif name != "output":
+        is_label = any(one.label == name for one in (*step.tasks, *step.compensation))
+        wishes.tasks.add((step.name, name)) if is_label else wishes.steps.add(name)
     elif text.site in AT_BOUNDARY:
         wishes.steps.add(step.name)
     else:

@@ -22,7 +22,6 @@ JSON_TYPES = {
     "null": "null",
 }
 TEMPLATE = {"type": "string", "pattern": r"\{[\{%]", "description": "A template: {{ … }}"}
-IDENTIFIER = "^[A-Za-z_][A-Za-z0-9_-]*$"
 Schema = dict[str, Any]
 
 
@@ -92,8 +91,8 @@ def kind_schema(kind: Kind) -> Schema:
     made: Schema = {"description": kind.summary, "properties": fields}
     made["properties"] = {
         **fields,
-        "input": {"type": "object", "properties": fields},
-        "spec": {"type": "object", "properties": knobs},
+        "input": {"type": ["object", "null"], "properties": fields},
+        "spec": {"type": ["object", "null"], "properties": knobs},
     }
     return made
 
@@ -134,7 +133,7 @@ def tool_schema() -> Schema:
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
-        "propertyNames": {"pattern": IDENTIFIER, "not": {"enum": ["kind", "choose", "while", "until"]}},
+        "propertyNames": {"not": {"enum": ["kind", "choose", "while", "until"]}},
         "additionalProperties": single,
         "deprecated": True,
         "description": "A task under its label; write name: instead.",

@@ -71,6 +71,11 @@ def mapping(where: str, block: str, doc: str, keys: dict[str, str], **more: Any)
     return Shape(types=(MAPPING,), where=where, block=block, doc=doc, keys=keys, **more)
 
 
+def or_nothing(shape: Shape) -> Shape:
+    """An optional section that may stand there with nothing in it."""
+    return msgspec.structs.replace(shape, types=(*shape.types, NULL))
+
+
 def spec(where: str, block: str, doc: str, keys: dict[str, str]) -> Shape:
     return mapping(where, block, doc, keys, is_spec=True)
 
@@ -126,7 +131,9 @@ SHAPES: dict[str, Shape] = {
     "metadata.version": Shape(types=(TEXT, NUMBER), doc="A label for people; the catalog counts versions by content."),
     "metadata.description": text("What the playbook does."),
     "metadata.labels": Shape(types=(MAPPING,), is_open=True, where="metadata.labels", doc="Words to find it by."),
-    "keychain": Shape(types=(LIST,), items="credential", doc="The credentials this playbook needs, by name and kind."),
+    "keychain": or_nothing(
+        Shape(types=(LIST,), items="credential", doc="The credentials this playbook needs, by name and kind.")
+    ),
     "credential": mapping(
         "keychain entry",
         "1",
@@ -151,25 +158,29 @@ SHAPES: dict[str, Shape] = {
         items="task",
         doc="Reusable tasks, by name; kind: workbook calls one.",
     ),
-    "executor": mapping(
-        "executor",
-        "1",
-        "Where and how the playbook runs.",
-        {"profile": "executor.profile", "version": "executor.version", "spec": "executor.spec"},
+    "executor": or_nothing(
+        mapping(
+            "executor",
+            "1",
+            "Where and how the playbook runs.",
+            {"profile": "executor.profile", "version": "executor.version", "spec": "executor.spec"},
+        )
     ),
     "executor.profile": choice("Where loops run by default.", "local", "distributed"),
     "executor.version": Shape(types=(TEXT, NUMBER), doc="The runtime it is written for."),
-    "executor.spec": spec(
-        "executor.spec",
-        "1",
-        "Defaults for every step and task.",
-        {
-            **KNOBS,
-            "policy": "executor.policy",
-            "entry_step": "executor.entry_step",
-            "output": "executor.output",
-            "compat": "executor.compat",
-        },
+    "executor.spec": or_nothing(
+        spec(
+            "executor.spec",
+            "1",
+            "Defaults for every step and task.",
+            {
+                **KNOBS,
+                "policy": "executor.policy",
+                "entry_step": "executor.entry_step",
+                "output": "executor.output",
+                "compat": "executor.compat",
+            },
+        )
     ),
     "executor.entry_step": text("The step that starts the workflow."),
     "executor.output": text("The step whose output is the execution's."),
@@ -260,8 +271,8 @@ SHAPES: dict[str, Shape] = {
         required=("step",),
     ),
     "step.name": text("The step's name, unique in the workflow."),
-    "step.desc": text("What the step does."),
-    "step.spec": spec("step.spec", "2", "Knobs of the step.", {**KNOBS, "policy": "step.policy"}),
+    "step.desc": or_nothing(text("What the step does.")),
+    "step.spec": or_nothing(spec("step.spec", "2", "Knobs of the step.", {**KNOBS, "policy": "step.policy"})),
     "step.policy": spec(
         "step.spec.policy",
         "2",
@@ -303,7 +314,7 @@ SHAPES: dict[str, Shape] = {
     "emit.on": choice("At which boundary.", "step.scheduled", "step.started", "step.done", "step.failed", "loop.done"),
     "compensation": spec("compensation", "2", "Tasks that undo this step.", {"tool": "tool"}),
     "plan": flag("The step's output is a list of steps to add to this execution."),
-    "input": mapping("input", "3", "Named values.", {}, is_open=True, items="template"),
+    "input": or_nothing(mapping("input", "3", "Named values.", {}, is_open=True, items="template")),
     "tool": Shape(types=(MAPPING, LIST), where="tool", block="3", is_open=True, items="task", doc="The pipeline."),
     "task": mapping(
         "task",
@@ -324,7 +335,7 @@ SHAPES: dict[str, Shape] = {
     "task.name": text("The task's label, unique in its pipeline."),
     "task.kind": text("The tool kind."),
     "task.auth": Shape(types=(TEXT, MAPPING), is_open=True, where="auth", doc="The name of a keychain entry."),
-    "task.spec": spec("task.spec", "3", "Knobs of the task.", {**KNOBS, "policy": "task.policy"}),
+    "task.spec": or_nothing(spec("task.spec", "3", "Knobs of the task.", {**KNOBS, "policy": "task.policy"})),
     "task.policy": spec(
         "task policy",
         "3",
@@ -367,7 +378,7 @@ SHAPES: dict[str, Shape] = {
         types=(BOOLEAN, NUMBER), minimum=0, maximum=1, doc="Vary the delay by this share (true: half)."
     ),
     "then.to": text("The task to jump to."),
-    "set": mapping("set", "6", "Writes: ctx.*, step.*, iter.*", {}, is_open=True, items="template"),
+    "set": or_nothing(mapping("set", "6", "Writes: ctx.*, step.*, iter.*", {}, is_open=True, items="template")),
     "loop": mapping(
         "loop",
         "4",
@@ -377,11 +388,13 @@ SHAPES: dict[str, Shape] = {
     ),
     "loop.in": Shape(types=(TEXT, LIST, MAPPING), is_template=True, is_open=True, doc="The collection."),
     "loop.iterator": text("The element's name: iter.<iterator>."),
-    "loop.spec": spec(
-        "loop.spec",
-        "4",
-        "How the loop runs.",
-        {**KNOBS, "mode": "loop.mode", "max_in_flight": "loop.max_in_flight", "policy": "loop.policy"},
+    "loop.spec": or_nothing(
+        spec(
+            "loop.spec",
+            "4",
+            "How the loop runs.",
+            {**KNOBS, "mode": "loop.mode", "max_in_flight": "loop.max_in_flight", "policy": "loop.policy"},
+        )
     ),
     "loop.mode": choice("One after the other, or many at once.", "sequential", "parallel"),
     "loop.max_in_flight": whole("How many iterations at once.", 1, IN_FLIGHT_MAX),
@@ -405,7 +418,9 @@ SHAPES: dict[str, Shape] = {
     ),
     "loop.reducer": choice("How the iterations' writes become one value.", *REDUCERS),
     "next": mapping("next", "5", "The router.", {"spec": "next.spec", "arcs": "arcs"}, required=("arcs",)),
-    "next.spec": spec("next.spec", "5", "How arcs are chosen.", {"mode": "next.mode", "policy": "next.policy"}),
+    "next.spec": or_nothing(
+        spec("next.spec", "5", "How arcs are chosen.", {"mode": "next.mode", "policy": "next.policy"})
+    ),
     "next.mode": choice("First match, or all matches.", "exclusive", "inclusive"),
     "next.policy": spec(
         "next.spec.policy",
@@ -425,10 +440,12 @@ SHAPES: dict[str, Shape] = {
     "arc.args": mapping(
         "arc args", "5", "Values the token carries (deprecated: set).", {}, is_open=True, items="template"
     ),
-    "arc.spec": spec(
-        "arc.spec",
-        "5",
-        "Quality of the arc.",
-        {"priority": "priority", "dedupe": "template", "partition": "template", "policy": "reserved"},
+    "arc.spec": or_nothing(
+        spec(
+            "arc.spec",
+            "5",
+            "Quality of the arc.",
+            {"priority": "priority", "dedupe": "template", "partition": "template", "policy": "reserved"},
+        )
     ),
 }

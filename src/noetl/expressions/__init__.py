@@ -21,7 +21,7 @@ sandbox around generated Python has been escaped about once a year, whereas here
 """
 
 from noetl.expressions.build_statements import Value
-from noetl.expressions.decide import OneOf, constant, decide
+from noetl.expressions.decide import OneOf, SomeMapping, constant, decide
 from noetl.expressions.facts import FUNCTIONS
 from noetl.expressions.faults import EvaluationFault, TemplateSyntaxFault
 from noetl.expressions.filters import FILTERS, TESTS
@@ -45,6 +45,7 @@ __all__ = [
     "Part",
     "RawSql",
     "Read",
+    "SomeMapping",
     "Template",
     "TemplateSyntaxFault",
     "Use",

@@ -37,6 +37,19 @@ class OneOf:
         return f"OneOf({set(self.values)!r})"
 
 
+class SomeMapping:
+    """Stands for a mapping that is not empty and of which nothing else is known; it equals no text, number or none."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or isinstance(other, str | int | float) or is_undefined(other):
+            return False
+        raise TypeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def constant(template: Template) -> tuple[bool, object]:
     """(True, value) if the template is a literal, or text without any {{ }}; else (False, None)."""
     if template.expression is not None:
@@ -138,7 +151,9 @@ def _value(node: nodes.Node, known: Known) -> object:
         return static_key(node)
     if isinstance(node, nodes.List | nodes.Tuple):
         items = [_value(item, known) for item in node.items]
-        return MISSING if MISSING in items else items if isinstance(node, nodes.List) else tuple(items)
+        if any(item is MISSING for item in items):
+            return MISSING
+        return items if isinstance(node, nodes.List) else tuple(items)
     if isinstance(node, nodes.Dict):
         return _mapping(node, known)
     if isinstance(node, nodes.Compare | nodes.Not):
@@ -149,7 +164,7 @@ def _value(node: nodes.Node, known: Known) -> object:
 
 def _mapping(node: nodes.Dict, known: Known) -> object:
     pairs = [(_value(pair.key, known), _value(pair.value, known)) for pair in node.items]
-    if any(MISSING in pair for pair in pairs):
+    if any(key is MISSING or value is MISSING for key, value in pairs):
         return MISSING
     try:
         return dict(pairs)
@@ -158,7 +173,7 @@ def _mapping(node: nodes.Dict, known: Known) -> object:
 
 
 def _value_of_choice(node: nodes.Node, known: Known) -> object:
-    """What `and`, `or`, `if` and `is defined` come to, when the part that chooses is known."""
+    """What `and`, `or`, `if`, `is defined` and `is none` come to, when the part that chooses is known."""
     if isinstance(node, nodes.And | nodes.Or):
         left = _truth(node.left, known)
         if left is None:
@@ -170,6 +185,9 @@ def _value_of_choice(node: nodes.Node, known: Known) -> object:
         return MISSING if test is None or chosen is None else _value(chosen, known)
     if isinstance(node, nodes.Test) and node.name in ("defined", "undefined") and not node.args:
         return _definedness(node, known)
+    if isinstance(node, nodes.Test) and node.name == "none" and not node.args:
+        value = _value(node.node, known)
+        return MISSING if value is MISSING else value is None
     return MISSING
 
 
@@ -196,8 +214,11 @@ def _path(node: nodes.Node) -> Path | None:
 def _known_value(path: Path, known: Known) -> object:
     for length in range(len(path), 0, -1):
         if path[:length] in known:
+            holder = known[path[:length]]
+            if isinstance(holder, SomeMapping):
+                return holder if length == len(path) else MISSING
             try:
-                return member_path(known[path[:length]], path[length:])
+                return member_path(holder, path[length:])
             except Refusal:
                 return MISSING
     return MISSING

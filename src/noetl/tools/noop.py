@@ -7,4 +7,5 @@ KIND = Kind(
     summary="Does nothing: a place for policy rules and set.",
     result="its input if it has any, else _prev (in a loop iteration without input: null)",
     can_fail=False,
+    records_input=True,
 )

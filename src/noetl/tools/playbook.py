@@ -11,6 +11,7 @@ KIND = Kind(
         Field(name="return_step", doc="The step whose output comes back; the child's own output if not given."),
     ),
     result="the child's output data",
+    records_input=True,
     helper="playbook",
     helper_fields=("execution_id", "status"),
 )

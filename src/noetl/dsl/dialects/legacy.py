@@ -29,7 +29,7 @@ from noetl.dsl.dialects.templates import (
     workbook_tasks,
 )
 from noetl.dsl.dialects.tree import Node, Respelling, Tree, pipelines, steps
-from noetl.dsl.dialects.v10 import outcomes
+from noetl.dsl.dialects.v10 import join_set, outcomes
 from noetl.dsl.kinds import Kinds
 
 NAMES: dict[tuple[str, ...], str] = {
@@ -173,7 +173,7 @@ def add_default_rules(tree: Tree, rules: Node) -> None:
 def settle(tree: Tree, then: Node) -> None:
     """What a rule of 003 may ask for and others may not."""
     name_backoff(tree, then, "legacy-backoff")
-    for old in ("set_vars", "set_shared"):
+    for old in [key for key in tree.keys(then) if key in ("set_vars", "set_shared")]:
         if tree.is_mapping(tree.get(then, old)) and may_hold(tree, tree.get(then, "set")):
             tree.mark_key(f"legacy-{old.replace('_', '-')}", then, old, old=old, new="set: { step.… }")
             if old == "set_shared":
@@ -193,18 +193,6 @@ def name_backoff(tree: Tree, then: Node, mark: str) -> None:
 def mark_shared(tree: Tree, values: Node) -> None:
     for key in tree.keys(values):
         tree.mark_key("set-shared", values, key, key=key)
-
-
-def join_set(tree: Tree, node: Node, old: str, scope: str) -> None:
-    """A mapping of one scope's keys becomes, or joins, a `set` with flat paths."""
-    if "set" not in tree.keys(node):
-        tree.rename(node, old, "set")
-        values = tree.get(node, "set")
-        tree.rename_all(values, {key: f"{scope}.{key}" for key in tree.keys(values)})
-        return
-    values = tree.take(node, old)
-    for key in tree.keys(values):
-        tree.put(tree.get(node, "set"), f"{scope}.{key}", tree.get(values, key))
 
 
 def respell(tree: Tree, root: Node, kinds: Kinds) -> None:

@@ -16,8 +16,9 @@ Each becomes noop tasks around its bodies, and every body ends at a merge point,
 | until | `poll` | where the body begins · `poll_check`: `when` holds: on; else jump to `poll` |
 | all | `…_end` | the merge point |
 
-A noop passes `_prev` on, so bodies hand their data through. What each generated label was made from is kept in the
-debug map.
+A generated task runs no tool: `output` and `_prev` stay those of the task before (`Task.is_transparent`), so that a
+condition reads what the body gave, and bodies hand their data through. What each generated label was made from is kept
+in the debug map. Tasks that the author left unnamed beside sugar keep the label of their own place in the list.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ def expand(tree: Tree, root: Node) -> DebugMap:
 
 def expand_list(tree: Tree, tool: Node, made: dict[str, str]) -> None:
     """Expand the items of one pipeline, from the end so that indexes stay right."""
+    if any(word in tree.keys(item) for item in tree.items(tool) for word in WORDS):
+        name_unnamed(tree, tool)
     for index in reversed(range(len(tree.items(tool)))):
         item = tree.items(tool)[index]
         word = next((word for word in WORDS if word in tree.keys(item)), None)
@@ -53,6 +56,13 @@ def expand_list(tree: Tree, tool: Node, made: dict[str, str]) -> None:
         tree.put_item(tool, index, tasks[0])
         for offset, task in enumerate(tasks[1:], start=1):
             tree.add_item(tool, task, at=index + offset)
+
+
+def name_unnamed(tree: Tree, tool: Node) -> None:
+    """Give tasks without a name the label of the author's own list (TK-01), before sugar makes the list longer."""
+    for index, item in enumerate(tree.items(tool)):
+        if "kind" in tree.keys(item) and "name" not in tree.keys(item):
+            tree.put(item, "name", tree.scalar(f"task_{index}", item), first=True)
 
 
 def is_whole(tree: Tree, item: Node, word: str) -> bool:

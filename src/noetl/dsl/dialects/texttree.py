@@ -39,6 +39,7 @@ class TextTree(NodeTree):
         super().rename_all(node, names)
         for key, new in names.items():
             entry = node.entries[new]
+            self.pairing.kept.append(entry)
             self.pairing.renamed.add(id(entry))
             self.inherit(entry, before[key])
 

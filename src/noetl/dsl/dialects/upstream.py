@@ -9,7 +9,7 @@ Read only with `--compat upstream` or executor.spec.compat: upstream.
     payload                                    input; json for http, whose body it is
     output: {select, store}                    spec.result, on step and task
     set_ctx, set_iter beside the tool          set: {ctx.…, iter.…}
-    set: {x}                                   set: {step.x}; on an arc {ctx.x}
+    set: {x}, {{ x }} in the same step         set: {step.x}, {{ step.x }}; on an arc {ctx.x}, {{ ctx.x }} everywhere
     else: {do}, backoff: fixed                 else: {then: {do}}, backoff: none
     rules without else                         two last rules: error fails, else continue (UP-08)
     loop_index, iter._index                    iter.index
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from noetl.dsl.dialects.legacy import add_default_rules, join_set, may_hold, name_backoff
+from noetl.dsl.dialects.legacy import add_default_rules, may_hold, name_backoff
 from noetl.dsl.dialects.templates import (
     bodies,
     quoted_like,
@@ -35,8 +35,8 @@ from noetl.dsl.dialects.templates import (
     tokens,
     workbook_tasks,
 )
-from noetl.dsl.dialects.tree import Node, Respelling, Tree, pipelines, steps
-from noetl.dsl.dialects.v10 import outcomes
+from noetl.dsl.dialects.tree import Node, Respelling, Tree, is_labelled, pipelines, steps
+from noetl.dsl.dialects.v10 import SETS, join_set, outcomes
 from noetl.dsl.kinds import Kind, Kinds
 
 DEFAULTS = frozenset(("upstream-else", "upstream-join"))  # marks of what is meant but not written
@@ -56,17 +56,21 @@ def translate(tree: Tree, root: Node, kinds: Kinds) -> None:
     """Rewrite a document with these habits in place."""
     name_workbook(tree, root)
     reusable = frozenset(tree.keys(tree.get(root, "workbook")))
+    own: list[set[str]] = []  # what each step writes without a scope
+    shared: set[str] = set()  # … and the arcs
     for step in steps(tree, root):
         move_result(tree, step)
-        name_sets(tree, step, "step")
+        own.append(name_sets(tree, step, "step"))
         for tool in pipelines(tree, step):
             for task in bodies(tree, tool):
-                name_task(tree, task, kinds, reusable)
+                own[-1] |= name_task(tree, task, kinds, reusable)
         for arc in tree.items(tree.get(tree.get(step, "next"), "arcs")):
-            name_sets(tree, arc, "ctx")
+            shared |= name_sets(tree, arc, "ctx")
     for task in workbook_tasks(tree, root):
-        name_task(tree, task, kinds, reusable)
+        names = scoped("step", name_task(tree, task, kinds, reusable) - taken_names(tree, root))
+        respell_all(tree, task_texts(tree, [task], kinds), partial(renamed, names=names), lambda _: "upstream-read")
     respell(tree, root, kinds)
+    name_reads(tree, root, kinds, own, shared)
     join_branches(tree, root, kinds)
 
 
@@ -97,13 +101,12 @@ def workbook_task(tree: Tree, item: Node) -> Node:
     return tool
 
 
-def name_task(tree: Tree, task: Node, kinds: Kinds, reusable: frozenset[str]) -> None:
-    """The fields and the policy of one task."""
+def name_task(tree: Tree, task: Node, kinds: Kinds, reusable: frozenset[str]) -> set[str]:
+    """The fields and the policy of one task; gives the names that it writes without a scope."""
     name_kind(tree, task, reusable)
     name_fields(tree, task, kinds.get(str(tree.value(tree.get(task, "kind")))))
     move_result(tree, task)
-    name_sets(tree, task, "step")
-    name_policy(tree, task)
+    return name_sets(tree, task, "step") | name_policy(tree, task)
 
 
 def name_kind(tree: Tree, task: Node, reusable: frozenset[str]) -> None:
@@ -177,37 +180,40 @@ def move_result(tree: Tree, node: Node) -> None:
         tree.put(spec, "result", hints)
 
 
-def name_sets(tree: Tree, node: Node, scope: str) -> None:
-    """set_ctx and set_iter beside a tool, and writes without a scope."""
-    for old, own in (("set_ctx", "ctx"), ("set_iter", "iter")):
+def name_sets(tree: Tree, node: Node, scope: str) -> set[str]:
+    """set_ctx and set_iter beside a tool, and writes without a scope, whose names it gives."""
+    for old, own in [(key, SETS[key]) for key in tree.keys(node) if key in SETS]:
         if tree.is_mapping(tree.get(node, old)) and may_hold(tree, tree.get(node, "set")):
             tree.mark_key("upstream-set-scope", node, old, old=old, new=f"set: {{ {own}.… }}")
             join_set(tree, node, old, own)
-    name_targets(tree, tree.get(node, "set"), scope)
+    return name_targets(tree, tree.get(node, "set"), scope)
 
 
-def name_targets(tree: Tree, values: Node, scope: str) -> None:
+def name_targets(tree: Tree, values: Node, scope: str) -> set[str]:
     keys = set(tree.keys(values))
     bare = [key for key in tree.keys(values) if key.split(".", 1)[0] not in SCOPES and f"{scope}.{key}" not in keys]
     for key in bare:
         tree.mark_key("upstream-set", values, key, old=key, new=f"{scope}.{key}")
     if bare:
         tree.rename_all(values, {key: f"{scope}.{key}" for key in bare})
+    return {key.split(".", 1)[0] for key in bare}
 
 
-def name_policy(tree: Tree, task: Node) -> None:
+def name_policy(tree: Tree, task: Node) -> set[str]:
     policy = tree.get(tree.get(task, "spec"), "policy")
     rules = tree.get(policy, "rules")
     for rule in tree.items(rules):
         name_else(tree, rule)
+    names: set[str] = set()
     for then in outcomes(tree, task):
         name_backoff(tree, then, "upstream-backoff")
-        name_targets(tree, tree.get(then, "set"), "step")
+        names |= name_targets(tree, tree.get(then, "set"), "step")
     has_else = any("else" in tree.keys(rule) for rule in tree.items(rules))
     if tree.items(rules) and not has_else and "on_unmatched" not in tree.keys(policy):
         new = "rules that end with: error fails, else continue"
         tree.mark_key("upstream-else", policy, "rules", old="rules without else", new=new)
         add_default_rules(tree, rules)
+    return names
 
 
 def name_else(tree: Tree, rule: Node) -> None:
@@ -220,8 +226,7 @@ def name_else(tree: Tree, rule: Node) -> None:
 
 def respell(tree: Tree, root: Node, kinds: Kinds) -> None:
     """Loop names everywhere, event names in guards."""
-    taken = frozenset(tree.keys(tree.get(root, "workload")))
-    taken |= {str(tree.value(tree.get(step, "step"))) for step in steps(tree, root)}
+    taken = taken_names(tree, root)
     names = {path: new for path, new in LOOP_NAMES.items() if path[0] not in taken}
     find = partial(renamed, names=names)
     for step in steps(tree, root):
@@ -230,6 +235,50 @@ def respell(tree: Tree, root: Node, kinds: Kinds) -> None:
         events = {"call.done": done, "step.exit": done, "call.error": "step.failed"}
         respell_all(tree, guards(tree, step), partial(event_names, events=events), lambda _: "upstream-event")
     respell_all(tree, task_texts(tree, workbook_tasks(tree, root), kinds), find, lambda _: "upstream-loop-name")
+
+
+def taken_names(tree: Tree, root: Node) -> frozenset[str]:
+    """Bare names that are something else already."""
+    names = {str(tree.value(tree.get(step, "step"))) for step in steps(tree, root)}
+    return frozenset(tree.keys(tree.get(root, "workload"))) | names
+
+
+def name_reads(tree: Tree, root: Node, kinds: Kinds, own: list[set[str]], shared: set[str]) -> None:
+    """What was written without a scope is read without one: in its step, and what arcs wrote everywhere."""
+    if not shared and not any(own):
+        return
+    taken = taken_names(tree, root)
+    for step, written in zip(steps(tree, root), own, strict=True):
+        local = taken | own_names(tree, step)
+        names = scoped("step", written - local)
+        passed = scoped("ctx", shared - written - local)
+        inside = step_texts(tree, tree.mapping(after_entry(tree, step), step), kinds) if names else ()
+        respell_all(tree, inside, partial(renamed, names=names), lambda _: "upstream-read")
+        spots = step_texts(tree, step, kinds) if passed else ()
+        respell_all(tree, spots, partial(renamed, names=passed), lambda _: "upstream-read")
+
+
+def scoped(scope: str, names: set[str]) -> dict[tuple[str, ...], str]:
+    return {(name,): f"{scope}.{name}" for name in names}
+
+
+def after_entry(tree: Tree, step: Node) -> list[tuple[str, Node]]:
+    """The parts of a step that are read when it runs: its input, admission and loop are read before."""
+    return [(key, tree.get(step, key)) for key in ("tool", "set", "next") if key in tree.keys(step)]
+
+
+def own_names(tree: Tree, step: Node) -> frozenset[str]:
+    """Names of a step's tasks and loops."""
+    found = {"loop_index"}
+    for tool in pipelines(tree, step):
+        items = tree.items(tool) if tree.is_list(tool) else [tool]
+        found |= {tree.keys(item)[0] for item in items if is_labelled(tree, item)}
+        found |= {str(tree.value(tree.get(item, "name"))) for item in items}
+    loop = tree.get(step, "loop")
+    for _ in range(LOOPS_MAX):
+        found.add(str(tree.value(tree.get(loop, "iterator"))))
+        loop = tree.get(loop, "loop")
+    return frozenset(found)
 
 
 def guards(tree: Tree, step: Node) -> list[tuple[Node, str, str]]:

@@ -15,6 +15,7 @@ from noetl.dsl.kinds import Kinds
 HTTP_RESULT = (
     "{'data': output.data, 'status_code': output.http.status, 'headers': output.http.headers, 'url': output.http.url}"
 )
+SETS = {"set_ctx": "ctx", "set_iter": "iter"}
 NAMES: dict[tuple[str, ...], str] = {
     ("args",): "input",
     ("outcome",): "output",
@@ -47,10 +48,29 @@ def translate(tree: Tree, root: Node, kinds: Kinds) -> None:
 
 
 def name_input(tree: Tree, node: Node) -> None:
-    """`args` on a step or task is its `input`."""
-    if "args" in tree.keys(node) and "input" not in tree.keys(node):
+    """`args` on a step or task is its `input`; beside one, it adds to it. What both name is left: NL901 asks which."""
+    if "args" not in tree.keys(node):
+        return
+    values, target = tree.get(node, "args"), tree.get(node, "input")
+    if "input" not in tree.keys(node):
         tree.mark_key("args", node, "args")
         tree.rename(node, "args", "input")
+    elif tree.is_mapping(values) and tree.is_mapping(target) and not set(tree.keys(values)) & set(tree.keys(target)):
+        tree.mark_key("args", node, "args", beside="input")
+        merge(tree, node, "args", "input")
+
+
+def merge(tree: Tree, node: Node, old: str, new: str) -> None:
+    """Two mappings under one key, in place of the first; the entries of the one that is written first come first."""
+    keys = tree.keys(node)
+    if keys.index(old) < keys.index(new) or old == "args":
+        values = tree.take(node, new)
+        tree.rename(node, old, new)
+    else:
+        values = tree.take(node, old)
+    target = tree.get(node, new)
+    for key in tree.keys(values):
+        tree.put(target, key, tree.get(values, key))
 
 
 def mark_arc_args(tree: Tree, step: Node) -> None:
@@ -65,11 +85,22 @@ def name_tasks(tree: Tree, tool: Node) -> None:
         if not is_labelled(tree, item):
             continue
         label = tree.keys(item)[0]
+        if has_other_name(tree, tree.get(item, label), label):
+            continue  # NL905 asks which of the two it is
         tree.mark_key("labelled-task", item, label, label=label)
         name = tree.scalar(label, tree.key(item, label))
         body = tree.take(item, label)
-        tree.put(body, "name", name, first=True)
+        if tree.value(tree.get(body, "name")) != label:
+            tree.put(body, "name", name, first=True)
         tree.put_item(tool, index, body)
+
+
+def has_other_name(tree: Tree, body: Node, label: str) -> bool:
+    """Whether a labelled task has a name as well; that of a workbook task may be the name of what it calls."""
+    if "name" not in tree.keys(body):
+        return False
+    name = tree.value(tree.get(body, "name"))
+    return name != label and (name is None or name != tree.value(tree.get(body, "task")))
 
 
 def outcomes(tree: Tree, task: Node) -> list[Node]:
@@ -82,19 +113,25 @@ def outcomes(tree: Tree, task: Node) -> list[Node]:
 
 def join_sets(tree: Tree, then: Node) -> None:
     """`set_ctx` and `set_iter` become one `set` with flat paths."""
-    for old, scope in (("set_ctx", "ctx"), ("set_iter", "iter")):
+    for old in [key for key in tree.keys(then) if key in SETS]:
         target = tree.get(then, "set")
         if not tree.is_mapping(tree.get(then, old)) or not (target is None or tree.is_mapping(target)):
             continue
-        tree.mark_key("set-scope", then, old, old=old, scope=scope)
-        if "set" not in tree.keys(then):
-            tree.rename(then, old, "set")
-            values = tree.get(then, "set")
-            tree.rename_all(values, {key: f"{scope}.{key}" for key in tree.keys(values)})
-        else:
-            values = tree.take(then, old)
-            for key in tree.keys(values):
-                tree.put(target, f"{scope}.{key}", tree.get(values, key))
+        tree.mark_key("set-scope", then, old, old=old, scope=SETS[old])
+        join_set(tree, then, old, SETS[old])
+
+
+def join_set(tree: Tree, node: Node, old: str, scope: str) -> None:
+    """A mapping of one scope's keys becomes, or joins, a `set` with flat paths; what both write is as it says."""
+    values = tree.get(node, old)
+    tree.rename_all(values, {key: f"{scope}.{key}" for key in tree.keys(values)})
+    if "set" not in tree.keys(node):
+        tree.rename(node, old, "set")
+        return
+    for key in tree.keys(values):
+        if key in tree.keys(tree.get(node, "set")):
+            tree.take(tree.get(node, "set"), key)
+    merge(tree, node, old, "set")
 
 
 def respell_templates(tree: Tree, root: Node, kinds: Kinds) -> None:

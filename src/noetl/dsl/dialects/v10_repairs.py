@@ -72,7 +72,7 @@ def replaced_key(key: Scalar, old: str, new: str) -> Edit:
 
 def to_input(node: Mapping, entry: Entry) -> Edits:
     """args: → input:"""
-    if not is_plainly(entry.key, "args") or not is_inside(entry, node):
+    if "input" in node.entries or not is_plainly(entry.key, "args") or not is_inside(entry, node):
         return ()
     return (replaced_key(entry.key, "args", "input"),)
 
@@ -81,6 +81,8 @@ def to_named(item: Mapping, entry: Entry) -> Edits:
     """- label: {…} → - name: label, with the rest beside it"""
     body, label = entry.value, entry.key
     if not isinstance(body, Mapping) or not is_plainly(label, label.text) or not is_inside(entry, item):
+        return ()
+    if "name" in body.entries:
         return ()
     name = raw(label) if isinstance(label.value, str) else f'"{label.text}"'
     if is_flow(body):

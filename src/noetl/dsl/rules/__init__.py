@@ -57,6 +57,7 @@ MODULES = (
     "nl211_admission_without_else",
     "nl212_set_under_spec",
     "nl213_engine_event_emitted",
+    "nl214_event_at_foreign_boundary",
     # 3xx task and policy
     "nl301_jump_to_unknown_task",
     "nl302_duplicate_task_label",
@@ -85,6 +86,7 @@ MODULES = (
     "nl325_bad_task_name",
     "nl326_unused_on_unmatched",
     "nl327_hook_without_effect",
+    "nl328_impossible_output_value",
     # 4xx loop
     "nl401_loop_shape",
     "nl402_bad_iterator_name",
@@ -132,6 +134,8 @@ MODULES = (
     "nl619_unknown_envelope_field",
     "nl620_task_read_before_it_ran",
     "nl621_unquoted_sql",
+    "nl622_no_outer_iteration",
+    "nl623_unset_scratch_name",
     # 7xx results
     "nl701_data_into_reference",
     "nl702_reference_into_plain_target",

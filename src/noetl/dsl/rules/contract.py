@@ -23,6 +23,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     spec: tuple[str, ...]  # the requirements it enforces
     severity: str = ERROR
+    also: tuple[str, ...] = ()  # the severities that some of its findings have instead
     is_of_text: bool = False  # looks at the Reading, before there is a Draft
 
     def at(

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from noetl.dsl.boundaries import NAMES, STEP_FAILED, Firing, firings, reads_failure
-from noetl.dsl.draft import Arc, Draft, Step, Text
+from noetl.dsl.draft import Arc, Draft, Step
 from noetl.dsl.nodes import plain
 from noetl.dsl.routers import is_sound
-from noetl.dsl.source import Place
+from noetl.dsl.rules.comparisons import Compared, compared_texts
 from noetl.expressions import decide
 
-EVENT_NAME = r"\bevent\s*(?:\.\s*name\b|\[\s*(?:'name'|\"name\")\s*\])"
-LITERAL = r"'[^'\\]*'|\"[^\"\\]*\""
-COMPARED = re.compile(
-    rf"{EVENT_NAME}\s*(?:==|in)\s*(?P<right>{LITERAL}|[\[(](?:\s*(?:{LITERAL})\s*,?)*[\])])"
-    rf"|(?P<left>{LITERAL})\s*==\s*{EVENT_NAME}"
-)
-ONE_LITERAL = re.compile(LITERAL)
-
-
-class EventName(msgspec.Struct, frozen=True):
-    """An event's name that a guard compares event.name with, and where it stands (without its quotes)."""
-
-    name: str
-    place: Place
+EVENT_NAME = ("event", "name")
 
 
 class Routed(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,14 +23,14 @@ class Routed(msgspec.Struct, frozen=True, kw_only=True):
     firing: Firing
     others: list[Firing]  # all arcs of the router
     twin: Arc | None  # an earlier arc that says the same
-    events: list[EventName]
+    events: list[Compared]
 
     @property
     def arc(self) -> Arc:
         return self.firing.arc
 
     @property
-    def unknown_events(self) -> list[EventName]:
+    def unknown_events(self) -> list[Compared]:
         return [event for event in self.events if event.name not in NAMES]
 
     @property
@@ -75,7 +61,7 @@ def routed(step: Step, known: list[Firing]) -> Iterator[Routed]:
     seen: dict[str, Arc] = {}
     for firing in known:
         key = identity(firing.arc, step.is_inclusive)
-        events = list(compared_events(firing.text)) if firing.text else []
+        events = list(compared_texts(firing.text, EVENT_NAME)) if firing.text else []
         yield Routed(step=step, firing=firing, others=known, twin=seen.get(key), events=events)
         seen.setdefault(key, firing.arc)
 
@@ -84,21 +70,8 @@ def identity(arc: Arc, is_inclusive: bool) -> str:
     """What two arcs have in common that are the same; all matching ones fire in an inclusive router, so all counts."""
     when = plain(arc.when) if arc.when is not None else "always"
     condition = " ".join(when.split()) if isinstance(when, str) else when
-    rest = {key: plain(entry.value) for key, entry in arc.node.entries.items() if key not in ("step", "when")}
-    return repr((arc.target_name, condition, rest if is_inclusive else None))
-
-
-def compared_events(text: Text) -> Iterator[EventName]:
-    """The names that a guard compares event.name with."""
-    source = text.template.source if text.template else ""
-    if "event" not in source:
-        return
-    for match in COMPARED.finditer(source):
-        group = "right" if match["right"] else "left"
-        for literal in ONE_LITERAL.finditer(match[group]):
-            start = match.start(group) + literal.start() + 1
-            end = match.start(group) + literal.end() - 1
-            yield EventName(literal[0][1:-1], text.place_of(start, end))
+    more = arc.node.entries.items() if is_inclusive else ()
+    return repr((arc.target_name, condition, [(key, plain(e.value)) for key, e in more if key not in ("step", "when")]))
 
 
 def reasons(routed: Routed) -> str:

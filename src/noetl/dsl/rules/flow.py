@@ -13,9 +13,13 @@ from noetl.dsl.draft import Draft, Rule, Task
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.paths import reach
 from noetl.dsl.rules.conditions import NOTHING, Known, truth
+from noetl.dsl.rules.nl319_unknown_workbook_task import called_name
 from noetl.dsl.shapes import DIRECTIVES
+from noetl.expressions import SomeMapping
 
 GOES_ON = frozenset(("continue", "skip"))
+STOPS = frozenset(("fail", "retry"))  # retries that are used up fail (TK-08)
+FAILED: Known = {("output", "status"): "error", ("output", "error"): SomeMapping()}  # TK-04: an error has its object
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +61,39 @@ def can_be_unmatched(draft: Draft, task: Task, known: Known = NOTHING) -> bool:
 def on_unmatched(task: Task) -> str:
     """What a policy does when no rule matched (TK-06, TK-16)."""
     return (task.policy.text("on_unmatched") or "continue") if isinstance(task.policy, Mapping) else "continue"
+
+
+def can_end_with_error(draft: Draft, tasks: list[Task]) -> bool:
+    """Whether a pipeline can end as done while the output of the last task run is an error (SC-11).
+
+    Asked from the end: a task that goes on after an error matters only if nothing need run after it.
+    """
+    is_last = True
+    for task in reversed(tasks):
+        ways = ways_after_error(draft, task)
+        if "break" in ways or (is_last and not ways.isdisjoint(GOES_ON)) or not ways <= frozenset(DIRECTIVES):
+            return True
+        is_last = is_last and any(rule.do == "skip" for rule in task.rules)
+    return False
+
+
+def ways_after_error(draft: Draft, task: Task) -> set[str]:
+    """What the policy of a task can do after an error; of a workbook's task, its own policy comes before."""
+    found: set[str] = set()
+    kind = draft.kind_of(task)
+    called = called_name(task)
+    inner = draft.workbook.get(called.text) if called else None
+    if inner is not None and inner.policy is not None:
+        found |= ways_by_rules(draft, inner) - STOPS
+    if task.policy is not None and (kind is None or kind.can_fail):
+        found |= ways_by_rules(draft, task)
+    return found
+
+
+def ways_by_rules(draft: Draft, task: Task) -> set[str]:
+    found = {rule.do for rule, _ in possible_rules(draft, task, FAILED)}
+    is_open = can_be_unmatched(draft, task, FAILED) and on_unmatched(task) != "fail"
+    return found | {"continue"} if is_open else found
 
 
 def flow(draft: Draft, tasks: list[Task]) -> Flow | None:

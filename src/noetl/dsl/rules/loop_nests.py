@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from noetl.dsl.draft import Assignment, Draft, Loop, Step, Task
-from noetl.dsl.nodes import Entry
+from noetl.dsl.nodes import Entry, Mapping
 from noetl.dsl.rules.nl319_unknown_workbook_task import called_name
 
 
@@ -21,8 +21,16 @@ def reducer_entries(loop: Loop) -> dict[str, Entry]:
 
 
 def reduced_keys(step: Step) -> set[str]:
-    """The keys that have a reducer on any loop of the nest, which holds for the whole nest."""
-    return {key for loop in step.loops for key in reducer_entries(loop)}
+    """The keys that have a reducer on any loop of the nest, which holds for the whole nest.
+
+    A scope written as a mapping ({ctx: {total: sum}}) is refused by NL406, but says which keys are meant.
+    """
+    found: set[str] = set()
+    for loop in step.loops:
+        for key, entry in reducer_entries(loop).items():
+            inner = entry.value.entries if isinstance(entry.value, Mapping) else {}
+            found.update((key, *(f"{key}.{name}" for name in inner)))
+    return found
 
 
 def iteration_writes(draft: Draft, step: Step) -> Iterator[Assignment]:

@@ -20,6 +20,7 @@ from noetl.dsl.shapes import KNOBS, SHAPES
 
 CONDITION, KNOB, REMOVED, DIRECTIVE = "condition", "knob", "removed block", "directive"
 SET, STEP_WHEN, NEXT_MODE, CREDENTIAL = "set under spec", "step when", "next_mode", "credential"
+ARGS = "args beside input"
 
 CONDITIONS = frozenset(("if", "unless", "condition", "cond", "expr"))
 REMOVED_FROM_STEP = frozenset(("case", "retry", "sink", "vars", "eval"))
@@ -76,7 +77,7 @@ BELONGS: dict[str, dict[str, str]] = {
 class Misplaced(msgspec.Struct, frozen=True, kw_only=True):
     """A key that stands where it has no meaning."""
 
-    sort: str  # CONDITION … CREDENTIAL
+    sort: str  # CONDITION … ARGS
     where: str  # what it stands in: executor, step, loop, next, arc, task, rule, then, admission rule;
     # for directives and set also: spec, policy, admission
     entry: Entry
@@ -254,6 +255,9 @@ class _Search:
     def sort_out(self, key: str, node: Mapping, where: str, owner: str, kind: Kind | None = None) -> None:
         """A key of a step, loop, arc or task that may be a condition, a directive or a knob."""
         if key in SHAPES[where].keys:
+            return
+        if key == "args" and where in ("step", "task") and "input" in node.entries:
+            self.add(ARGS, where, key, node, owner)
             return
         belongs = self.place_of_knob(key, node, where, kind)
         if key in CONDITIONS:

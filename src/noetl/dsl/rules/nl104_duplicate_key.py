@@ -37,5 +37,7 @@ def check(reading: Reading) -> Iterator[Finding]:
                 fault.place,
                 f'the key "{key}" stands here a second time; the first is on line {line}',
                 why="a mapping has each key once, and only one of the two values could count",
-                fix="delete one of them, or join their values",
+                fix="write one << with a list: <<: [*first, *second]"
+                if key == "<<"
+                else "delete one of them, or join their values",
             )

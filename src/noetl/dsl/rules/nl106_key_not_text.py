@@ -28,7 +28,7 @@ from noetl.dsl.read import Fault, Reading
 from noetl.dsl.rules import contract
 from noetl.dsl.source import Source
 
-RULE = contract.Rule(code="NL106", name="key-not-text", spec=("PB-02",), is_of_text=True)
+RULE = contract.Rule(code="NL106", name="key-not-text", spec=("PB-02",), is_of_text=True, also=(WARNING,))
 
 
 def check(reading: Reading) -> Iterator[Finding]:

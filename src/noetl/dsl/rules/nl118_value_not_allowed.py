@@ -18,14 +18,16 @@ from collections.abc import Iterator
 
 from noetl.dsl.departures import ShapeFault, is_template
 from noetl.dsl.draft import Draft
-from noetl.dsl.findings import Edit, Finding, listed, near_miss
+from noetl.dsl.findings import ERROR, WARNING, Edit, Finding, listed, near_miss
 from noetl.dsl.nodes import AnyNode, Scalar, describe
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.key_repairs import replace_value
 from noetl.dsl.rules.shape_faults import NOT_A_CHOICE, shape_faults
 from noetl.dsl.rules.whereabouts import at
 
-RULE = contract.Rule(code="NL118", name="value-not-allowed", spec=("PB-05", "RT-02", "LP-01", "TK-08", "ST-07"))
+RULE = contract.Rule(
+    code="NL118", name="value-not-allowed", spec=("PB-05", "RT-02", "LP-01", "TK-08", "ST-07"), also=(WARNING,)
+)
 
 HABITS = {
     **dict.fromkeys(("concurrent", "async", "distributed"), "parallel"),
@@ -50,7 +52,13 @@ def check(draft: Draft) -> Iterator[Finding]:
             why="a template is not rendered here" if is_template(one.node) else meaning(one),
             fix=fix(one),
             edits=edits(one),
+            severity=WARNING if is_of_server(draft, one) else ERROR,
         )
+
+
+def is_of_server(draft: Draft, one: ShapeFault) -> bool:
+    """A sort of credential that a server of the public NoETL may know."""
+    return draft.is_upstream and one.name == "credential.kind" and not is_template(one.node)
 
 
 def words(one: ShapeFault) -> str:

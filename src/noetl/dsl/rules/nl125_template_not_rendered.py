@@ -2,7 +2,8 @@
 
 Templates are rendered in `when`, `input`, tool fields, `set`, `loop.in`, a retry's `delay` and the `spec` of an arc.
 Elsewhere, in `metadata`, `executor`, `desc` and the knobs of a `spec`, the text is taken as it is written, because it
-must be known before the playbook runs.
+must be known before the playbook runs. Python code is never a template either: it reads the values of its task's
+`input`.
 
 Wrong:
 
@@ -18,21 +19,27 @@ Right:
 Spec: TP-01, TP-02.
 """
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
 from noetl.dsl.departures import Path
-from noetl.dsl.draft import Draft
+from noetl.dsl.draft import Draft, Task
 from noetl.dsl.findings import WARNING, Finding
 from noetl.dsl.nodes import AnyNode, Mapping, Scalar, Sequence
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.misplaced import refused
+from noetl.dsl.rules.pipelines import said
 from noetl.dsl.rules.shape_faults import UNKNOWN, departures_of
 from noetl.dsl.rules.whereabouts import at
 from noetl.expressions import looks_like_template
 
 RULE = contract.Rule(code="NL125", name="template-not-rendered", spec=("TP-01", "TP-02"), severity=WARNING)
+
+READ = re.compile(
+    r"\{\{[-+]?\s*(?P<path>(?:workload|ctx|iter|step|input|output|keychain|_prev)(?:\.[^\W\d]\w*)+)[^{}\n]*(?:\}\})?"
+)
 
 
 class Silent(msgspec.Struct, frozen=True):
@@ -43,6 +50,7 @@ class Silent(msgspec.Struct, frozen=True):
 
 
 def check(draft: Draft) -> Iterator[Finding]:
+    yield from in_code(draft)
     silent = silent_in(draft)
     for node, path in places(draft):
         for text, where in templates(node, path, silent):
@@ -52,6 +60,30 @@ def check(draft: Draft) -> Iterator[Finding]:
                 why="this value must be known before the playbook runs, so it is taken as written",
                 fix="write the value itself; templates work in when, input, tool fields, set, loop.in and delay",
             )
+
+
+def in_code(draft: Draft) -> Iterator[Finding]:
+    """Code that reads a scope as a template would; it is handed to its tool as written."""
+    for task in draft.tasks:
+        kind = draft.kind_of(task) if task.kind != "workbook" else None  # NL319 speaks of what it calls
+        fields = task.fields
+        for field in kind.fields if kind else ():
+            entry = None if field.is_template else fields.get(field.name)
+            found = READ.search(entry.value.text) if entry and isinstance(entry.value, Scalar) else None
+            if entry and found and isinstance(entry.value, Scalar):
+                yield not_a_template(task, field.name, entry.value, found)
+
+
+def not_a_template(task: Task, field: str, node: Scalar, found: re.Match[str]) -> Finding:
+    path = found["path"]
+    name = path.rpartition(".")[2]
+    given = f"read it there as input['{name}']"
+    return RULE.at(
+        node.place_at(found.start(), found.end() - found.start()),
+        f"{field} of {said(task)} is not a template: {path} is not put in here",
+        why="code is run as it is written, and sees what its task's input gives it",
+        fix=given if path.startswith("input.") else f'give it input: {{ {name}: "{{{{ {path} }}}}" }}, and {given}',
+    )
 
 
 def silent_in(draft: Draft) -> Silent:

@@ -32,6 +32,10 @@ from noetl.dsl.rules.misplaced import KNOB, RETRY_PATH, Misplaced, misplaced
 RULE = contract.Rule(code="NL126", name="knob-outside-spec", spec=("PB-12",))
 
 WHERE = {"loop": "the loop of ", "next": "next of ", "arc": "an arc of "}
+STEP_TIMEOUT = (
+    "move it to spec.policy.lifecycle.timeout_s, in seconds, for the whole step,"
+    " or to spec.timeout, for each attempt of its tasks"
+)
 RETRIES = frozenset(("retry", "retries"))
 
 
@@ -57,8 +61,15 @@ def place(one: Misplaced) -> str:
 def fix(one: Misplaced) -> str:
     if one.belongs == RETRY_PATH:
         return f"write a rule under spec.policy.rules of the task: {retry_rule(one)}"
+    if is_step_timeout(one):
+        return STEP_TIMEOUT
     is_first = is_own(one) and "spec" not in one.parent.entries
     return f"move it to {one.belongs}" + (f": write spec: {{ {shown_pair(one)} }}" if is_first else "")
+
+
+def is_step_timeout(one: Misplaced) -> bool:
+    """A time for the whole step, or for one attempt of each of its tasks: only the author knows."""
+    return one.where == "step" and one.key == "timeout"
 
 
 def shown_pair(one: Misplaced) -> str:
@@ -84,7 +95,7 @@ def is_own(one: Misplaced) -> bool:
 
 def repair(one: Misplaced) -> tuple[Edit, ...]:
     """Move the knob into the spec that is there, or make one of it."""
-    if not is_own(one):
+    if not is_own(one) or is_step_timeout(one):
         return ()
     if "spec" not in one.parent.entries:
         return replace_pair(one.entry, one.parent, f"spec: {{ {pair_text(one.entry)} }}")

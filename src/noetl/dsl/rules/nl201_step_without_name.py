@@ -1,14 +1,14 @@
 """A step has no name, or one that cannot be a name.
 
 Every item of `workflow` is a mapping whose `step` gives its name. Arcs lead to it by that name, events carry it, and
-templates read its output by it. A name begins with a letter or an underscore and goes on with letters, digits,
-underscores and dashes. One with a dash can be the target of an arc, but no template can read it: there the dash is a
-minus.
+templates read its output by it. A name is a line of text, of up to 200 characters. One that is not an identifier
+(letters of any script, digits and underscores, no digit first) can be the target of an arc, but no template can read
+it: in `{{ fetch-orders.data }}` the dash is a minus. That is told as an information.
 
 Wrong:
 
     workflow:
-      - name: fetch orders
+      - name: fetch_orders
         tool: { kind: noop }
 
 Right:
@@ -24,17 +24,17 @@ import re
 from collections.abc import Iterator
 
 from noetl.dsl.draft import Draft
-from noetl.dsl.findings import INFO, Finding
-from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, describe
+from noetl.dsl.findings import INFO, WARNING, Finding
+from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, describe, shorten
 from noetl.dsl.rules import contract
+from noetl.dsl.rules.bare_names import is_rendered_nowhere, refusal, spelt, unreadable
 from noetl.dsl.rules.key_repairs import rename_key
 from noetl.dsl.rules.whereabouts import first_entry
 from noetl.dsl.source import Place
 
-RULE = contract.Rule(code="NL201", name="step-without-name", spec=("PB-04", "ST-04"))
+RULE = contract.Rule(code="NL201", name="step-without-name", spec=("PB-04", "ST-04"), also=(WARNING, INFO))
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
-NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_]+")
+WORD = re.compile(r"[^\W\d][\w-]*\Z")
 OTHER_WORDS = ("name", "id", "label", "title", "key")
 WHY = "arcs, events and templates find a step by its name"
 
@@ -69,7 +69,7 @@ def nameless(node: Mapping, number: int) -> Finding:
 
 def name_under_another_word(node: Mapping) -> str:
     """The key that holds the step's name, though it is not called so."""
-    words = (word for word in OTHER_WORDS if NAME.match(node.text(word) or ""))
+    words = (word for word in OTHER_WORDS if WORD.match(node.text(word) or ""))
     return next(words, "")
 
 
@@ -78,35 +78,37 @@ def of_name(node: AnyNode, number: int, entry: Entry) -> Finding | None:
         place = entry.key.place if isinstance(node, Scalar) and not node.text else node.place
         message = f"the name of step {number} must be text, found {describe(node)}"
         return RULE.at(place, message, why=WHY, fix="give it a name")
-    if not isinstance(node.value, str) or not NAME.match(node.text):
-        return not_a_name(node, number)
-    return with_dash(node) if "-" in node.text else None
+    why = refusal(node)
+    return not_a_name(node, number, why) if why else without_reader(node)
 
 
-def not_a_name(node: Scalar, number: int) -> Finding:
-    better = suggestion(node.text)
-    return RULE.at(
-        node.place,
-        f"the name of step {number} cannot be {describe(node)}",
-        why="a name has letters, digits, underscores and dashes, and does not begin with a digit",
-        fix=f"call it {better}, and in the arcs that lead to it" if better else "give it a name",
-    )
+def not_a_name(node: Scalar, number: int, why: str) -> Finding:
+    fix = "give it a shorter name of one line" if isinstance(node.value, str) else f'write step: "{node.text}"'
+    return RULE.at(node.place, f"the name of step {number} cannot be {describe(node)}", why=why, fix=fix)
 
 
-def suggestion(text: str) -> str:
-    """The nearest text that is a name."""
-    better = NOT_IN_NAME.sub("_", text[:60]).strip("_")
-    return f"step_{better}" if better[:1].isdigit() else better
-
-
-def with_dash(node: Scalar) -> Finding:
-    better = node.text.replace("-", "_")
-    return RULE.at(
-        node.place,
-        f'no template can read step "{node.text}" by its name',
-        why=f"in {{{{ {node.text}.data }}}} the dash is a minus",
-        fix=f"call it {better} if a template shall read it",
-        severity=INFO,
+def without_reader(node: Scalar) -> Finding | None:
+    """A name that serves arcs and events, but no template."""
+    if is_rendered_nowhere(node):
+        return RULE.at(
+            node.place,
+            f'the template in the step name "{shorten(node.text)}" is not rendered',
+            why="a name must be known before the playbook runs, so it is taken as written",
+            fix="write the name itself",
+            severity=WARNING,
+        )
+    why = unreadable(node.text)
+    better = spelt(node.text, "step")
+    return (
+        RULE.at(
+            node.place,
+            f'no template can read step "{shorten(node.text)}" by its name',
+            why=why,
+            fix=f"call it {better or 'by a word'} if a template shall read it",
+            severity=INFO,
+        )
+        if why
+        else None
     )
 
 

@@ -1,6 +1,7 @@
-"""A step does nothing and leads nowhere: it has neither `tool` nor `next`.
+"""A step runs nothing and leads nowhere: it has neither `tool` nor `next`.
 
-A token that reaches it ends there, which a step with `kind: noop` says more clearly. Mostly a `tool` was forgotten.
+A token that reaches it ends there, after the step's `set` if it has one, which a step with `kind: noop` says more
+clearly. Mostly a `tool` was forgotten.
 
 Wrong:
 
@@ -35,9 +36,14 @@ def check(draft: Draft) -> Iterator[Finding]:
             yield RULE.at(
                 step.name_node.place,
                 f'step "{shorten(step.name)}" has neither tool nor next',
-                why="it does nothing, and every token that reaches it ends there",
+                why=f"it {does(step)}, and every token that reaches it ends there",
                 fix="add tool: { kind: noop } if that is meant, else its tool or next",
             )
+
+
+def does(step: Step) -> str:
+    """What a step without a body does."""
+    return "only writes its set" if step.sets else "does nothing"
 
 
 def has_misspelt_body(step: Step) -> bool:

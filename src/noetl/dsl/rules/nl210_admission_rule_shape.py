@@ -2,7 +2,7 @@
 
 `spec.policy.admit.rules` is a list. Each item is a condition with its answer, `when` and `then: { allow: … }`, or the
 fallback, `else` with a `then` of its own, which comes last. Any other shape would leave open whether a token may
-enter.
+enter. An empty list is a warning: every token enters.
 
 Wrong:
 
@@ -31,7 +31,7 @@ Spec: ST-05, ST-13.
 from collections.abc import Iterator
 
 from noetl.dsl.draft import Draft
-from noetl.dsl.findings import Finding, did_you_mean, listed
+from noetl.dsl.findings import WARNING, Finding, did_you_mean, listed
 from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence, describe, shorten
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.key_repairs import shown
@@ -39,7 +39,7 @@ from noetl.dsl.rules.misplaced import CONDITIONS, refused
 from noetl.dsl.rules.whereabouts import described, first_entry
 from noetl.dsl.source import Place
 
-RULE = contract.Rule(code="NL210", name="admission-rule-shape", spec=("ST-05", "ST-13"))
+RULE = contract.Rule(code="NL210", name="admission-rule-shape", spec=("ST-05", "ST-13"), also=(WARNING,))
 
 WHY = "a rule is a condition with its answer (when, then) or the fallback (else, with its own then)"
 SHOWN = 'admit: { rules: [{ when: "{{ … }}", then: { allow: true } }, { else: { then: { allow: false } } }] }'
@@ -84,7 +84,8 @@ class _Admission:
                 entry.key.place,
                 f"the admission rules of {self.owner} are an empty list",
                 why="without a rule every token enters",
-                fix=f"write {SHOWN}, or delete admit",
+                fix=f"write {SHOWN}, or delete rules",
+                severity=WARNING,
             )
         for index, rule in enumerate(rules.items):
             yield from self.rule(rule, f"admission rule {index + 1} of {self.owner}", index == len(rules.items) - 1)

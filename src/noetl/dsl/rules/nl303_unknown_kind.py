@@ -2,8 +2,7 @@
 
 The kind chooses the tool: its fields, its output, how it runs. Some words look like kinds and are not: there is no
 `sink`, because storing is an ordinary task whose tool returns a reference; there is no `loop`, because a loop is a
-property of the step; and a pipeline is simply the list under `tool`. A kind that a plugin brings is known where that
-plugin is installed.
+property of the step; and a pipeline is simply the list under `tool`.
 
 Wrong:
 
@@ -72,7 +71,7 @@ def check(draft: Draft) -> Iterator[Finding]:
 def finding(draft: Draft, task: Task) -> Finding:
     kinds = sorted(draft.kinds)
     word = task.kind.lower()
-    plain_why = f"kinds here: {listed(kinds, 20)}; a plugin's kind is known where the plugin is installed"
+    plain_why = f"kinds here: {listed(kinds, 20)}"
     why, fix = NOT_KINDS.get(word, (plain_why, guess(word, task.kind, kinds)))
     return RULE.at(
         kind_place(task),
@@ -87,7 +86,7 @@ def guess(word: str, kind: str, kinds: list[str]) -> str:
     synonym = SYNONYMS.get(word)
     if synonym in kinds:
         return f"write kind: {synonym}"
-    return did_you_mean(kind, kinds, "use one of these kinds, or install the plugin that brings it")
+    return did_you_mean(kind, kinds, "use one of these kinds")
 
 
 def recased(draft: Draft, task: Task) -> tuple[Edit, ...]:

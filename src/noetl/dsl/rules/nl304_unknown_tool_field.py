@@ -23,6 +23,8 @@ Spec: TK-11, TL-03.
 
 from collections.abc import Iterator
 
+import msgspec
+
 from noetl.dsl.draft import Draft, Task
 from noetl.dsl.findings import WARNING, Edit, Finding, listed, near_miss
 from noetl.dsl.kinds import Kind
@@ -39,7 +41,7 @@ from noetl.dsl.rules.tool_fields import (
     verbatim_text,
 )
 
-RULE = contract.Rule(code="NL304", name="unknown-tool-field", spec=("TK-11", "TL-03"))
+RULE = contract.Rule(code="NL304", name="unknown-tool-field", spec=("TK-11", "TL-03"), also=(WARNING,))
 
 NOT_ON_TASKS = {
     "when": "a task has no when: give it a rule with do: skip and the opposite condition, under spec.policy.rules",
@@ -48,7 +50,6 @@ NOT_ON_TASKS = {
     "output": "output is read, not written: keep values with set",
     "outcome": "outcome is read, not written: keep values with set",
     "rules": "rules stand under spec.policy.rules",
-    "args": "args is the old name of input, and this task has input too: move its values there",
     "vars": "keep values with set: { step.name: value }",
     "set_ctx": "write set: { ctx.name: value }",
     "set_iter": "write set: { iter.name: value }",
@@ -66,7 +67,9 @@ def check(draft: Draft) -> Iterator[Finding]:
         kind = draft.kind_of(task)
         if kind:
             for key, entry in unknown_direct(draft, task, kind).items():
-                yield unknown(task, kind, key, entry)
+                found = unknown(task, kind, key, entry)
+                is_let_pass = draft.is_upstream  # such playbooks run unchanged
+                yield msgspec.structs.replace(found, severity=WARNING) if is_let_pass else found
             yield from slips(draft, task, kind)
 
 

@@ -35,7 +35,7 @@ from noetl.dsl.rules.key_repairs import quoted, replace_value
 from noetl.dsl.rules.pipelines import with_kind
 from noetl.dsl.rules.tool_fields import documented
 
-RULE = contract.Rule(code="NL305", name="ill-typed-tool-field", spec=("TL-03",))
+RULE = contract.Rule(code="NL305", name="ill-typed-tool-field", spec=("TL-03",), also=(WARNING,))
 
 WORDS = {
     TEXT: "text",

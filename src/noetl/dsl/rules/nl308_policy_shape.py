@@ -2,7 +2,7 @@
 
 There is one shape. `spec.policy` is a mapping, `rules` in it is a list, and each item is either a condition with what
 to do (`when` and `then`) or the fallback (`else` with its own `then`), which comes last. Rules are tried from top to
-bottom, and the first that matches decides.
+bottom, and the first that matches decides. An empty list is a warning: with it every output goes on, an error too.
 
 Wrong:
 
@@ -28,7 +28,7 @@ Spec: TK-05, TK-06, AC-1.
 from collections.abc import Iterator
 
 from noetl.dsl.draft import Draft, Task
-from noetl.dsl.findings import Edit, Finding, near_miss
+from noetl.dsl.findings import ERROR, WARNING, Edit, Finding, near_miss
 from noetl.dsl.nodes import AnyNode, Mapping, Scalar, Sequence, describe
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.key_repairs import replace_value, span
@@ -37,7 +37,7 @@ from noetl.dsl.rules.nesting import Edits, indent, is_flow, line_break, nest
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.shapes import DIRECTIVES, SHAPES
 
-RULE = contract.Rule(code="NL308", name="policy-shape", spec=("TK-05", "TK-06", "AC-1"))
+RULE = contract.Rule(code="NL308", name="policy-shape", spec=("TK-05", "TK-06", "AC-1"), also=(WARNING,))
 
 ONE_SHAPE = "a task's policy has one shape: a mapping with a list of rules"
 SHOWN = "policy: { rules: [{ when: …, then: { do: … } }, { else: { then: { do: … } } }] }"
@@ -110,11 +110,12 @@ def not_a_list(task: Task, policy: Mapping, rules: AnyNode) -> Finding:
     is_rule = isinstance(rules, Mapping) and bool({"when", "then", "else"} & set(rules.entries))
     return RULE.at(
         key.place,
-        f"the rules of {said(task)} are {found}, not a list of rules",
+        f"the rules of {said(task)} are {found}" + ("" if is_empty else ", not a list of rules"),
         why="with a policy and no rule every output goes on, an error too" if is_empty else ONE_SHAPE,
         fix="put a dash before it: each rule is an item of the list"
         if is_rule
         else f"write {SHOWN}, or remove the policy",
+        severity=WARNING if is_empty else ERROR,
     )
 
 

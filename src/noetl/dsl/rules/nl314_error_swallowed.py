@@ -34,15 +34,14 @@ from noetl.dsl.draft import Draft, Rule, Site, Task
 from noetl.dsl.findings import WARNING, Finding
 from noetl.dsl.nodes import Mapping, scalars
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import Known, is_condition, reads_of
-from noetl.dsl.rules.flow import on_unmatched, possible_rules
+from noetl.dsl.rules.conditions import is_condition, reads_of
+from noetl.dsl.rules.flow import FAILED, on_unmatched, possible_rules
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.source import Place
 from noetl.expressions import Read
 
 RULE = contract.Rule(code="NL314", name="error-swallowed", spec=("TK-06",), severity=WARNING)
 
-FAILED: Known = {("output", "status"): "error"}
 NAMED = """put - when: "{{ output.status == 'error' }}\""""
 LOSES_IT = frozenset(("continue", "break", "jump", "skip"))
 DATA = frozenset(("data", "ref", "meta"))  # of an output; everything else in it tells of the failure

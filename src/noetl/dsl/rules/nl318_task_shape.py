@@ -126,7 +126,26 @@ def kind_not_text(owner: str, task: Mapping, kind: AnyNode) -> Finding:
     )
 
 
+def named_twice(owner: str, task: Mapping) -> Finding | None:
+    """- fetch: {name: load, kind: …}"""
+    label, entry = next(iter(task.entries.items()), ("", None))
+    name = (
+        entry.value.entries.get("name") if entry and is_task(entry.value) and isinstance(entry.value, Mapping) else None
+    )
+    if name is None or len(task.entries) != 1 or not isinstance(name.value, Scalar):
+        return None
+    return RULE.at(
+        name.value.place,
+        f'a task of {owner} is labelled "{label}" and named "{name.value.text}"',
+        why="a label is the older way to write a task's name, and a task has one name",
+        fix=f"write - name: {label} or - name: {name.value.text}, with the other fields beside it",
+    )
+
+
 def without_kind(kinds: Kinds, owner: str, task: Mapping, *, is_alone: bool) -> Finding:
+    twice = None if is_alone else named_twice(owner, task)
+    if twice:
+        return twice
     first = next(iter(task.entries.values()), None)
     labelled = [key for key, entry in task.entries.items() if is_task(entry.value)]
     if labelled:

@@ -38,7 +38,7 @@ from noetl.dsl.rules.key_repairs import replace_value
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.rules.reference_paths import whole_path
 
-RULE = contract.Rule(code="NL323", name="unknown-credential", spec=("KC-03", "KC-07"))
+RULE = contract.Rule(code="NL323", name="unknown-credential", spec=("KC-03", "KC-07"), also=(WARNING,))
 
 NAMED_BY = ("name", "credential")  # keys of an auth mapping that hold a credential's name
 ENDS = ("source", "target")  # fields of kind: transfer, each with an auth of its own

@@ -27,11 +27,11 @@ RULE = contract.Rule(code="NL324", name="kind-needs-extra", spec=("TL-01", "TL-0
 
 
 def check(draft: Draft) -> Iterator[Finding]:
-    missing = set(getattr(draft.kinds, "missing", ()))
+    said: set[str] = set()
     for task in draft.tasks:
-        if task.kind in missing:
-            missing.discard(task.kind)  # said once, at its first use
-            kind = draft.kinds[task.kind]
+        kind = draft.kind_of(task)
+        if kind and kind.is_missing and kind.name not in said:
+            said.add(kind.name)
             needed = f'pip install "noetl[{kind.extra}]"'
             yield RULE.at(
                 kind_place(task),

@@ -1,12 +1,13 @@
-"""A task's name is not a word.
+"""A task has no name where it says name, or one that cannot be a name.
 
-A label stands in jumps, in events and in templates, so it is a plain word: letters, digits, `_` and `-`, beginning with
-a letter or `_`. A label with a `-` can be jumped to, but a template would read it as a subtraction.
+A label stands in jumps, in events and in templates. It is a line of text, of up to 200 characters. One that is not an
+identifier (letters of any script, digits and underscores, no digit first) can be jumped to, but no template can read
+it: in `{{ fetch-items.data }}` the dash is a minus. That is told as an information.
 
 Wrong:
 
     tool:
-      - name: 1. fetch items
+      - name: 1
         kind: http
         url: https://example.com/items
 
@@ -20,60 +21,69 @@ Right:
 Spec: TK-01.
 """
 
-import re
 from collections.abc import Iterator
 
-from noetl.dsl.departures import is_template
 from noetl.dsl.draft import Draft, Task
-from noetl.dsl.findings import Finding
+from noetl.dsl.findings import INFO, WARNING, Finding
 from noetl.dsl.nodes import AnyNode, Scalar, describe, shorten
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.pipelines import owner
+from noetl.dsl.rules.bare_names import is_rendered_nowhere, refusal, spelt, unreadable
+from noetl.dsl.rules.pipelines import owner, said
 
-RULE = contract.Rule(code="NL325", name="bad-task-name", spec=("TK-01",))
-
-WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
-
-
-WHY = "a name is a plain word: letters, digits, _ and -, beginning with a letter or _"
+RULE = contract.Rule(code="NL325", name="bad-task-name", spec=("TK-01",), also=(WARNING, INFO))
 
 
 def check(draft: Draft) -> Iterator[Finding]:
     workbook = draft.root.mapping("workbook")
     for name, entry in workbook.entries.items() if workbook else ():
-        if not WORD.match(name):
-            message = f'workbook task "{name}" has a name that is not a word'
-            yield RULE.at(entry.key.place, message, why=WHY, fix=f"write {word_of(name) or 'a word'}:")
+        why = refusal(entry.key) if isinstance(entry.key.value, str) else ""  # NL106 speaks of other keys
+        if why:
+            message = f'workbook task "{shorten(name)}" has a name that cannot be one'
+            yield RULE.at(entry.key.place, message, why=why, fix="give it a shorter name of one line")
     for task in draft.tasks:
-        name_node = task.node.get("name")
-        if name_node is not None and task.step and not is_word(name_node):
-            yield of_task(task, name_node)
+        node = task.node.get("name")
+        found = of_task(task, node) if node is not None and task.step else None
+        if found:
+            yield found
 
 
-def is_word(node: AnyNode) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, str) and bool(WORD.match(node.value))
+def of_task(task: Task, node: AnyNode) -> Finding | None:
+    why = refusal(node)
+    if why:
+        return not_a_name(task, node, why)
+    return without_reader(task, node) if isinstance(node, Scalar) else None
 
 
-def word_of(name: str) -> str:
-    """A word made of a name; empty where nothing of it is left."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower()
-    return f"task_{word}" if word and not WORD.match(word) else word
-
-
-def of_task(task: Task, node: AnyNode) -> Finding:
-    is_empty = isinstance(node, Scalar) and node.value in (None, "")
-    text = node.text if isinstance(node, Scalar) and not is_empty else ""
-    found = (
-        f'is named "{shorten(text)}"'
-        if text
-        else "has an empty name"
-        if is_empty
-        else f"is named with {describe(node)}"
-    )
-    word = "" if is_template(node) else word_of(text)
+def not_a_name(task: Task, node: AnyNode, why: str) -> Finding:
+    text = node.text.strip() if isinstance(node, Scalar) else ""
+    is_empty = isinstance(node, Scalar) and not text
+    found = "has an empty name" if is_empty else f"is named with {describe(node)}"
+    is_other = isinstance(node, Scalar) and not is_empty and not isinstance(node.value, str)
     return RULE.at(
         node.place if text else task.node.entries["name"].key.place,
         f"a task of {owner(task)} {found}",
-        why=f"{WHY}; it is not a template" if is_template(node) else WHY,
-        fix=f"write name: {word}" if word else "write a word, or remove the name",
+        why=why,
+        fix=f'write name: "{text}"' if is_other else "give it a short name of one line, or remove name",
+    )
+
+
+def without_reader(task: Task, node: Scalar) -> Finding | None:
+    """A name that serves jumps and events, but no template."""
+    if is_rendered_nowhere(node):
+        return RULE.at(
+            node.place,
+            f'the template in the task name "{shorten(node.text)}" is not rendered',
+            why="a name must be known before the playbook runs, so it is taken as written",
+            fix="write the name itself",
+            severity=WARNING,
+        )
+    why = unreadable(node.text)
+    if not why:
+        return None
+    return RULE.at(
+        node.place,
+        f"no template can read {said(task)} by its name",
+        why=why,
+        fix=f"call it {spelt(node.text, 'task') or 'by a word'} if a template shall read it",
+        severity=INFO,
     )

@@ -28,13 +28,17 @@ from collections.abc import Iterator
 
 from noetl.dsl.boundaries import LOOP_DONE, STEP_DONE, STEP_FAILED, reads_failure
 from noetl.dsl.draft import Draft
-from noetl.dsl.findings import ERROR, WARNING, Edit, Finding
+from noetl.dsl.findings import ERROR, WARNING, Finding
 from noetl.dsl.net import net_of
 from noetl.dsl.nodes import shorten
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.dead_arcs import EventName, Routed, reasons, routed_arcs
+from noetl.dsl.rules.comparisons import Compared
+from noetl.dsl.rules.dead_arcs import Routed, reasons, routed_arcs
+from noetl.dsl.rules.nl328_impossible_output_value import impossible_statuses, meant_status
 
-RULE = contract.Rule(code="NL505", name="arc-never-fires", spec=("RT-02", "RT-03", "RT-11", "RT-10"), severity=WARNING)
+RULE = contract.Rule(
+    code="NL505", name="arc-never-fires", spec=("RT-02", "RT-03", "RT-11", "RT-10"), severity=WARNING, also=(ERROR,)
+)
 
 SPEAKS_OF_FAILURE = re.compile(r"fail|error|abort|exception", re.IGNORECASE)
 FAILURE_GUARD = "when: \"{{ event.name == 'step.failed' }}\""
@@ -48,7 +52,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             yield never_fires(draft, routed)
 
 
-def unknown_event(draft: Draft, routed: Routed, event: EventName) -> Finding:
+def unknown_event(draft: Draft, routed: Routed, event: Compared) -> Finding:
     ends = list(routed.firing.guard)
     meant = ends[-1] if SPEAKS_OF_FAILURE.search(event.name) else ends[0]
     return RULE.at(
@@ -75,7 +79,7 @@ def never_fires(draft: Draft, routed: Routed) -> Finding:
     )
 
 
-def event_of_another_step(routed: Routed) -> EventName | None:
+def event_of_another_step(routed: Routed) -> Compared | None:
     """The success event the guard asks for, if that is one which only steps with a loop, or without one, end with."""
     if routed.firing.hidden_by:
         return None
@@ -83,19 +87,15 @@ def event_of_another_step(routed: Routed) -> EventName | None:
     return next((event for event in routed.events if event.name in foreign), None)
 
 
-def other_boundary(draft: Draft, routed: Routed, event: EventName) -> Finding:
+def other_boundary(draft: Draft, routed: Routed, event: Compared) -> Finding:
     success = next(iter(routed.firing.guard))
     has = "has a loop" if success == LOOP_DONE else "has no loop"
     ends = " or ".join(routed.firing.guard)
-    start = draft.source.index(event.place.line, event.place.column)
-    end = draft.source.index(event.place.end_line, event.place.end_column)
-    is_plain = draft.source.text[start:end] == event.name
     return RULE.at(
         event.place,
         f'the arc to "{routed.arc.target_name}" waits for {event.name}, which "{routed.step.name}" never ends with',
         why=f'"{routed.step.name}" {has} and ends with {ends}{consequence(draft, routed)}',
         fix=f"write {success}",
-        edits=(Edit(start, end, success),) if is_plain else (),
     )
 
 
@@ -108,6 +108,9 @@ def consequence(draft: Draft, routed: Routed) -> str:
 
 def advise(routed: Routed) -> str:
     firing, hiders = routed.firing, routed.firing.hidden_by
+    wrong = next(impossible_statuses(firing.text), None) if firing.text else None
+    if wrong and not hiders:
+        return f"output.status is ok or error: {meant_status(wrong)}"
     if (
         STEP_FAILED in firing.guard
         and routed.arc.when is None

@@ -50,7 +50,7 @@ def check(draft: Draft) -> Iterator[Finding]:
         yield RULE.at(
             place_of_mode(step),
             f'"{step.name}" sends out two tokens that can both come back to it, so every round makes more',
-            why=f"the ways back: {net.path(one)}, and {net.path(other)}",
+            why=f"the ways back: {net.path(one)}, and {net.path(other)}" if one else "both arcs lead back to it",
             fix="let only one of them lead back, or join them before: spec: { policy: { admit: { join: all } } }",
         )
 

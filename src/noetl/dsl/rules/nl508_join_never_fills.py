@@ -46,7 +46,7 @@ from noetl.dsl.net import Net, net_of
 from noetl.dsl.rules import contract
 from noetl.dsl.source import Place
 
-RULE = contract.Rule(code="NL508", name="join-never-fills", spec=("ST-11", "RT-10"), severity=WARNING)
+RULE = contract.Rule(code="NL508", name="join-never-fills", spec=("ST-11", "RT-10"), severity=WARNING, also=(INFO,))
 
 
 def check(draft: Draft) -> Iterator[Finding]:

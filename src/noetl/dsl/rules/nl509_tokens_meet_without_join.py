@@ -30,7 +30,7 @@ Spec: ST-11, RT-10.
 
 from collections.abc import Iterator
 
-from noetl.dsl.analyze import multiplying_fans, tokens_of
+from noetl.dsl.analyze import multiplying, tokens_of
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import WARNING, Finding
 from noetl.dsl.net import Meeting, Net, net_of
@@ -44,12 +44,12 @@ def check(draft: Draft) -> Iterator[Finding]:
     net = net_of(draft)
     if net is None or draft.is_upstream:  # UP-05: there such a step joins by itself
         return
-    multiplying = {net.component[fan.step] for fan, _, _ in multiplying_fans(net)}
+    in_growth = {net.component[fan.step] for fan in multiplying(net)}
     twins = {(routed.step.name, routed.arc.target_name) for routed in routed_arcs(draft) if routed.twin}
     for meeting in tokens_of(net).meetings:
         ends = net.steps[meeting.one[0]].name, net.steps[meeting.step].name
         is_said_of_twins = meeting.one == meeting.other and len(meeting.one) == len(ends) and ends in twins
-        if net.component[meeting.step] not in multiplying and not is_said_of_twins:
+        if net.component[meeting.step] not in in_growth and not is_said_of_twins:
             yield finding(net, meeting)
 
 

@@ -31,7 +31,9 @@ from noetl.dsl.rules import contract
 from noetl.dsl.rules.reads import REFUSED, Meaning, elsewhere, meanings, once_per_name
 from noetl.dsl.scopes import RESERVED, SITES, Refusal, refusal
 
-RULE = contract.Rule(code="NL605", name="name-not-readable-here", spec=("TP-02", "SC-03", "SC-05", "ST-05", "RT-12"))
+RULE = contract.Rule(
+    code="NL605", name="name-not-readable-here", spec=("TP-02", "SC-03", "SC-05", "ST-05", "RT-12"), also=(WARNING,)
+)
 
 BEFORE = (Site.ADMIT, Site.LOOP_IN, Site.STEP_INPUT)  # evaluated before the step's iterations and tasks
 
@@ -77,7 +79,7 @@ def label_reason(meaning: Meaning, task: Task) -> Refusal:
         return Refusal(
             f"no task of this step has run yet: {SITES[meaning.text.site].when}", "read output.data, the sender's"
         )
-    is_last = task is task.step.tasks[-1] and not task.step.has_loop
+    is_last = any(task is last for last in task.step.tasks[-1:]) and not task.step.has_loop
     instead = f"read output{path_after(meaning)}: the step's output is its last task's"
     keep = "write the value to step.<name> with a set of that task, and read that"
     return Refusal(f'"{name}" is a task label, and labels end with the pipeline', instead if is_last else keep)

@@ -26,7 +26,7 @@ from noetl.dsl.rules.reads import UNKNOWN, Meaning, meanings, once_per_name
 from noetl.dsl.scopes import SITES, workload_keys
 from noetl.expressions import Read
 
-RULE = contract.Rule(code="NL606", name="unknown-name", spec=("TP-02", "TP-06"))
+RULE = contract.Rule(code="NL606", name="unknown-name", spec=("TP-02", "TP-06"), also=(WARNING,))
 
 SAME_AS = {"null": "none", "nil": "none", "undefined": "none"}
 OTHER_WORDS = {
@@ -58,23 +58,25 @@ OTHER_WORDS = {
 def check(draft: Draft) -> Iterator[Finding]:
     unknown = (one for one in meanings(draft) if one.sort == UNKNOWN and not is_hidden(one.read.name))
     keys, steps = tuple(sorted(workload_keys(draft))), tuple(draft.step_names)
+    of_steps, of_workload = listed(steps, most=4), listed(keys, most=6)
     for meaning in once_per_name(unknown):
         yield RULE.at(
             meaning.text.place_of(meaning.read.offset, meaning.read.end),
             f'"{meaning.read.name}" is not a name that {SITES[meaning.text.site].called} can read',
-            why=f"readable here: {readable(meaning, keys)}",
+            why=f"readable here: {readable(meaning, of_steps, of_workload)}",
             fix=fix_for(meaning, keys, steps),
             edits=edits_for(meaning),
             severity=WARNING if draft.is_upstream else None,
         )
 
 
-def readable(meaning: Meaning, keys: tuple[str, ...]) -> str:
+def readable(meaning: Meaning, steps: str, keys: str) -> str:
     """The names of this place, most telling first."""
     scopes = sorted(meaning.names.scopes, key=lambda name: (name.startswith("_"), name))
     labels = f"; tasks {listed(meaning.names.labels, most=6)}" if meaning.names.labels else ""
-    workload = f"; keys of workload {listed(keys, most=6)}" if keys else ""
-    return f"{listed(scopes, most=20)}{labels}{workload}"
+    finished = f"; steps {steps}" if steps and meaning.names.has_steps else ""
+    workload = f"; keys of workload {keys}" if keys else ""
+    return f"{listed(scopes, most=20)}{labels}{finished}{workload}"
 
 
 def fix_for(meaning: Meaning, keys: tuple[str, ...], steps: tuple[str, ...]) -> str:

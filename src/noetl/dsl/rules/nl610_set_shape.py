@@ -1,6 +1,7 @@
 """A set has not the shape of a set.
 
-A set is a mapping from targets to values. A target is a dotted path of names: `ctx.orders.last_page`. The scope alone
+A set is a mapping from targets to values. A target is a dotted path of names: `ctx.orders.last_page`; a
+name that a template cannot read with a dot, `ctx.user-id`, is read as `ctx['user-id']`. The scope alone
 may also stand as a mapping, `ctx: {last_page: 1}`, which is `ctx.last_page`; a mapping deeper down is a value, and
 replaces whatever was there. Targets are written out: a template in one is not rendered.
 
@@ -12,7 +13,7 @@ Wrong:
     set:
       ctx: "{{ output.data }}"
       ctx.orders.: []
-      ctx.page-size: 50
+      ctx.page size: 50
 
 Right:
 
@@ -33,24 +34,29 @@ from collections.abc import Iterator
 from noetl.dsl.departures import is_template
 from noetl.dsl.draft import Assignment, Draft
 from noetl.dsl.findings import WARNING, Finding
-from noetl.dsl.nodes import Mapping, Sequence, describe
+from noetl.dsl.nodes import AnyNode, Mapping, Scalar, Sequence, describe
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.sets import CALLED, SCOPES, Written, sets
 
-RULE = contract.Rule(code="NL610", name="set-shape", spec=("SC-10",))
+RULE = contract.Rule(code="NL610", name="set-shape", spec=("SC-10",), also=(WARNING,))
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-NOT_NAME = re.compile(r"\W+")
+NAME = re.compile(r"[^\s'\"`\[\](){}]+\Z")  # whatever ctx['…'] can read without an escape
+NOT_IN_NAME = re.compile(r"[\s'\"`\[\](){}]+")
 
 
 def check(draft: Draft) -> Iterator[Finding]:
     for one in sets(draft):
-        if not isinstance(one.node, Mapping):
+        if not isinstance(one.node, Mapping) and not is_nothing(one.node):
             yield not_a_mapping(one)
     for write in draft.assignments:
         found = scope_alone(write) or bad_path(write) or scope_twice(write)
         if found:
             yield found
+
+
+def is_nothing(node: AnyNode) -> bool:
+    """`set:` with nothing after it writes nothing."""
+    return isinstance(node, Scalar) and node.value is None
 
 
 def not_a_mapping(one: Written) -> Finding:
@@ -91,15 +97,14 @@ def bad_path(write: Assignment) -> Finding | None:
     return RULE.at(
         write.key.place,
         f'the target "{write.target}" {what}',
-        why="a target is names with dots between: letters, digits, underscores",
+        why="a target is names with dots between, and a name has no white space, quotes or brackets",
         fix=fix,
     )
 
 
 def spelt(parts: list[str]) -> str:
     """The same path in letters that a name may have."""
-    cleaned = [NOT_NAME.sub("_", part) for part in parts]
-    return ".".join(part if NAME.match(part) else f"_{part}" for part in cleaned)
+    return ".".join(NOT_IN_NAME.sub("_", part) for part in parts)
 
 
 def scope_twice(write: Assignment) -> Finding | None:

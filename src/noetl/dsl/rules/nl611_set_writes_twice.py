@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from noetl.dsl.draft import Assignment, Draft
 from noetl.dsl.findings import Finding
 from noetl.dsl.rules import contract
+from noetl.dsl.rules.nl610_set_shape import bad_path
 from noetl.dsl.rules.sets import SCOPES, sets
 
 RULE = contract.Rule(code="NL611", name="set-writes-twice", spec=("SC-10", "TK-12"))
@@ -32,7 +33,7 @@ HERE = ""  # the key of a branch under which the write that ends there is kept; 
 def check(draft: Draft) -> Iterator[Finding]:
     for one in sets(draft):
         paths: dict[str, object] = {}
-        writes = [write for write in one.writes if write.target not in SCOPES]
+        writes = [write for write in one.writes if write.target not in SCOPES and bad_path(write) is None]
         for write in sorted(writes, key=lambda write: write.target.count(".")):
             first = first_on_path(paths, write)
             if first:

@@ -109,7 +109,8 @@ def of_task(draft: Draft, task: Task, used: Fields) -> Fields | None:
     kind = draft.kind_of(task)
     if kind is None:
         return None
-    return {**ENVELOPE, **LOOP, **used} if task.kind == PASSED_ON else {**ENVELOPE, **helpers(iter((kind,)))}
+    is_others = task.kind == PASSED_ON or draft.is_generated(task)
+    return {**ENVELOPE, **LOOP, **used} if is_others else {**ENVELOPE, **helpers(iter((kind,)))}
 
 
 def of_step(draft: Draft, step: Step, used: Fields) -> Fields | None:

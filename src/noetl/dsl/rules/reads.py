@@ -1,23 +1,29 @@
 """What every name in every template means where it stands; several rules of the 6xx block ask for it.
 
 Made once per playbook, in one pass over the templates that compile. A name is what the first of these finds (TP-06): a
-reserved name, a task label of this pipeline, an iterator, a step, a workload key. What is reserved but not readable
-here, or is a label or iterator of somewhere else, is `REFUSED`; what is none of these is `UNKNOWN`.
+reserved name, a task label of this pipeline, an iterator, a step that may have run by then, a workload key, any other
+step. What is reserved but not readable here, or is a label or iterator of somewhere else, is `REFUSED`; what is none of
+these is `UNKNOWN`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import msgspec
 
-from noetl.dsl.draft import Draft, Step, Task, Text
+from noetl.dsl.draft import Draft, Site, Step, Task, Text
+from noetl.dsl.net import is_planner
+from noetl.dsl.paths import reach, reversed_edges
 from noetl.dsl.scopes import RESERVED, Names, names_at, workload_keys
 from noetl.dsl.source import Place
 from noetl.expressions import Part, Read
 
 SCOPE, LABEL, ITERATOR, STEP, WORKLOAD_KEY = "scope", "label", "iterator", "step", "workload key"
 REFUSED, UNKNOWN = "refused", "unknown"
+AT_END = frozenset((Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS, Site.ARC_SPEC))
+NAMES_FOLLOWED_MAX = 50  # of steps called like a key of the workload; each is followed through the whole net
 
 
 class Meaning(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +102,7 @@ class Reader:
         self.workload = workload_keys(draft)
         self.elsewhere = elsewhere(draft)
         self.known: dict[tuple[object, ...], Names] = {}
+        self.order = Order(draft)
 
     def read_all(self) -> Iterator[Meaning]:
         for text in self.draft.texts:
@@ -131,7 +138,7 @@ class Reader:
             sort = LABEL
         elif name in names.iterators:
             sort = ITERATOR
-        elif step:
+        elif step and not (name in self.workload and self.order.is_before(text, step)):
             sort = STEP
         elif name in self.workload:
             sort = WORKLOAD_KEY
@@ -139,3 +146,38 @@ class Reader:
             is_elsewhere = name in self.elsewhere.labels or name in self.elsewhere.iterators or name in self.steps
             sort = REFUSED if is_elsewhere else UNKNOWN
         return Meaning(text=text, read=read, sort=sort, names=names, task=task, step=step)
+
+
+class Order:
+    """Which steps cannot have run yet where a template is evaluated."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.numbers = {step.name: number for number, step in enumerate(draft.steps)}
+        self.later: dict[str, set[int]] = {}  # step → those that can run after it, or beside it
+
+    def is_before(self, text: Text, step: Step) -> bool:
+        """Whether a template is certainly evaluated before any run of a step has ended."""
+        is_over = text.step is step and text.site in AT_END
+        if text.step is None or is_over or (text.task and text.task.is_compensation):
+            return False
+        if step.name not in self.later:
+            is_followed = len(self.later) < NAMES_FOLLOWED_MAX and not any(map(is_planner, self.draft.steps))
+            self.later[step.name] = self.after(step) if is_followed else set(range(len(self.draft.steps)))
+        return self.numbers[text.step.name] not in self.later[step.name]
+
+    def after(self, step: Step) -> set[int]:
+        """What an arc leads to from a step, and from every fan-out that leads to it: branches run beside each other."""
+        number = self.numbers[step.name]
+        leading = reach(self.predecessors, (number,))
+        fans = [other for other in leading if self.draft.steps[other].is_inclusive]
+        return reach(self.successors, [end for start in (number, *fans) for end in self.successors[start]])
+
+    @cached_property
+    def successors(self) -> list[list[int]]:
+        targets = ([self.numbers.get(arc.target_name, -1) for arc in step.arcs] for step in self.draft.steps)
+        return [[target for target in found if target >= 0] for found in targets]
+
+    @cached_property
+    def predecessors(self) -> list[list[int]]:
+        return reversed_edges(self.successors)

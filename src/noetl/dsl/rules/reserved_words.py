@@ -1,4 +1,4 @@
-"""Names that a task, a step or an iterator cannot have, because templates mean something else by them (TP-06)."""
+"""Names by which a template means something else than a task, a step or an iterator of that name (TP-06)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ LANGUAGE = frozenset(
         *("true", "false", "none", "True", "False", "None"),
     )
 )
+
+
+SCOPES = RESERVED | {"args", "outcome"}  # the names that TP-02 reserves, in both spellings
+
+
+def misleading(name: str) -> str:
+    """Why a step or a task of this name is hard to read in a template, though it may be called so."""
+    return reason(name) if name in LANGUAGE or name in FUNCTIONS else ""
 
 
 def reason(name: str) -> str:
