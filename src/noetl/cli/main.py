@@ -7,6 +7,7 @@ an unexpected one how to report it.
 """
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 TRACEBACK_VARIABLE = "NOETL_TRACEBACK"
+GARBAGE_THRESHOLD = 100_000  # a verb lives a moment: looking for garbage every 700 objects is a third of its time
 OS_ERRORS: tuple[tuple[tuple[type[OSError], ...], int], ...] = (
     ((FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError), exits.WRONG_INPUT),
     ((ConnectionError, TimeoutError), exits.UNREACHABLE),
@@ -101,6 +103,7 @@ def noetl() -> None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
+    gc.set_threshold(GARBAGE_THRESHOLD)
     _speak_utf8()
     code = _run(args)
     _settle_output()

@@ -15,15 +15,15 @@ from collections.abc import Mapping as Table
 
 import msgspec
 
+from noetl.dsl.conditions import reads_failure, truth_of
 from noetl.dsl.draft import Arc, Draft, Site, Step, Text
+from noetl.dsl.flow import can_end_with_error
 from noetl.dsl.guards import claims, opposites_of
 from noetl.dsl.nodes import Scalar
-from noetl.dsl.rules.flow import can_end_with_error
 from noetl.expressions import OneOf, SomeMapping, Template, decide
 
 STEP_DONE, STEP_FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
 NAMES = (STEP_DONE, STEP_FAILED, LOOP_DONE)
-TELLS_FAILURE = frozenset(("status", "error"))
 
 Answer = bool | None
 Known = Table[tuple[str, ...], object]
@@ -158,19 +158,8 @@ def answer(arc: Arc, text: Text | None, end: Boundary, is_unguarded_enough: bool
 
 
 def plain_truth(arc: Arc) -> Answer:
-    """A `when` without a template (TP-04); None where that is not a condition at all."""
-    if not isinstance(arc.when, Scalar):
-        return None
-    words = {"true": True, "false": False, "": False}
-    return words.get(str(arc.when.value).strip().lower()) if arc.when.value is not None else None
-
-
-def reads_failure(template: Template) -> bool:
-    """RT-11: whether a guard reads what tells a failure."""
-    return any(
-        read.name == "event" or (read.name == "output" and (not read.parts or read.parts[0].key in TELLS_FAILURE))
-        for read in template.reads
-    )
+    """A `when` without a template; None where that is not a condition at all."""
+    return truth_of(arc.when.value) if isinstance(arc.when, Scalar) and arc.when.value is not None else None
 
 
 def hide(found: list[Firing], name: str) -> None:

@@ -106,6 +106,13 @@ class Task(msgspec.Struct, kw_only=True):
         return {**self.direct, **self.input}
 
     @property
+    def called(self) -> Scalar | None:
+        """The name of the workbook task that it calls."""
+        entry = self.fields.get("task") if self.kind == "workbook" else None
+        name = entry.value if entry else None
+        return name if isinstance(name, Scalar) and isinstance(name.value, str) and name.value else None
+
+    @property
     def pipeline(self) -> list[Task]:
         """The tasks it can jump to: its own pipeline."""
         if self.step is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from noetl.dsl import draft as drafts
+from noetl.dsl.conditions import reads_failure, truth_of
 from noetl.dsl.draft import Draft
 from noetl.dsl.layers import Spec, effective_spec, timeout_of
 from noetl.dsl.model import (
@@ -36,8 +37,6 @@ from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence, plain
 from noetl.dsl.references import WORKBOOK, reference_wishes
 from noetl.expressions import Template, looks_like_template
 from noetl.expressions import parse as parse_template
-
-FAILURE_NAMES = ("status", "error")
 
 
 def normalize(draft: Draft) -> Playbook:
@@ -170,11 +169,17 @@ class _Normalizer:
             when=when,
             set=assigns(arc.sets),
             args=values(arc.args.entries if arc.args else {}),
-            handles_failure=reads_failure(when) if when else self.settings.unguarded_on_failure,
+            handles_failure=self.handles_failure(when),
             priority=whole(plain_of(spec.get("priority")) if spec else None, 0),
             dedupe=value(knobs["dedupe"].value) if "dedupe" in knobs else None,
             partition=value(knobs["partition"].value) if "partition" in knobs else None,
         )
+
+    def handles_failure(self, when: Condition | None) -> bool:
+        """RT-11: an arc without `when` matches success, unless the executor asks for the letter of 000 §13.1."""
+        if when is None:
+            return self.settings.unguarded_on_failure
+        return when.template is not None and reads_failure(when.template)
 
 
 def settings_of(draft: Draft) -> Settings:
@@ -281,20 +286,7 @@ def condition(node: AnyNode) -> Condition:
     """A `when`: text is true, false or empty, anything else in it is a template (TP-04)."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and looks_like_template(node.value):
         return Condition(place=node.place, template=parse_template(node.value))
-    found = plain_of(node)
-    return Condition(
-        place=node.place, always=found.strip().lower() == "true" if isinstance(found, str) else bool(found)
-    )
-
-
-def reads_failure(when: Condition) -> bool:
-    """RT-11: whether a guard reads what tells a failure: event, output.status or output.error."""
-    for read in when.template.reads if when.template else ():
-        if read.name == "event":
-            return True
-        if read.name == "output" and (not read.parts or read.parts[0].key in FAILURE_NAMES):
-            return True
-    return False
+    return Condition(place=node.place, always=bool(truth_of(plain_of(node))))
 
 
 def values(entries: dict[str, Entry]) -> dict[str, Value]:

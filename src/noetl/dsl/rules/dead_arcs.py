@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from noetl.dsl.boundaries import NAMES, STEP_FAILED, Firing, firings, reads_failure
+from noetl.dsl.boundaries import NAMES, STEP_FAILED, Firing, firings
+from noetl.dsl.conditions import reads_failure
 from noetl.dsl.draft import Arc, Draft, Step
 from noetl.dsl.nodes import plain
 from noetl.dsl.routers import is_sound

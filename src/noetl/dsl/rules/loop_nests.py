@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from noetl.dsl.draft import Assignment, Draft, Loop, Step, Task
 from noetl.dsl.nodes import Entry, Mapping
-from noetl.dsl.rules.nl319_unknown_workbook_task import called_name
 
 
 def is_parallel(step: Step) -> bool:
@@ -42,7 +41,7 @@ def iteration_writes(draft: Draft, step: Step) -> Iterator[Assignment]:
         yield from task.sets
         for rule in task.rules:
             yield from rule.sets
-        name = called_name(task)
+        name = task.called
         if name and name.text in draft.workbook and name.text not in called:
             called[name.text] = draft.workbook[name.text]
             waiting.append(called[name.text])

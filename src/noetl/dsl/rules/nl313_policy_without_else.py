@@ -26,12 +26,12 @@ Spec: TK-06.
 
 from collections.abc import Iterator
 
+from noetl.dsl.conditions import is_condition
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import WARNING, Finding
+from noetl.dsl.flow import can_be_unmatched
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import is_condition
-from noetl.dsl.rules.flow import can_be_unmatched
 from noetl.dsl.rules.nl314_error_swallowed import swallowing
 from noetl.dsl.rules.pipelines import said
 

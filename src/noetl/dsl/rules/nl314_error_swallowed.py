@@ -30,12 +30,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from noetl.dsl.conditions import is_condition, reads_of
 from noetl.dsl.draft import Draft, Rule, Site, Task
 from noetl.dsl.findings import WARNING, Finding
+from noetl.dsl.flow import FAILED, on_unmatched, possible_rules
 from noetl.dsl.nodes import Mapping, scalars
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import is_condition, reads_of
-from noetl.dsl.rules.flow import FAILED, on_unmatched, possible_rules
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.source import Place
 from noetl.expressions import Read

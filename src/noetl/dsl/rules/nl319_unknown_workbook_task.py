@@ -42,16 +42,9 @@ def check(draft: Draft) -> Iterator[Finding]:
     workbook = draft.root.mapping("workbook")
     known = list(workbook.entries) if workbook else []
     for task in draft.tasks:
-        called = called_name(task)
+        called = task.called
         if called and called.text not in (workbook.entries if workbook else {}):
             yield finding(task, called, known)
-
-
-def called_name(task: Task) -> Scalar | None:
-    """The name of the workbook task that a task calls."""
-    entry = task.fields.get("task") if task.kind == "workbook" else None
-    is_text = entry and isinstance(entry.value, Scalar) and isinstance(entry.value.value, str) and entry.value.value
-    return entry.value if entry and is_text and isinstance(entry.value, Scalar) else None
 
 
 def finding(task: Task, called: Scalar, known: list[str]) -> Finding:

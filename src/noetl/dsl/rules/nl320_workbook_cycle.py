@@ -22,15 +22,14 @@ from collections.abc import Iterator
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import Finding
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.nl319_unknown_workbook_task import called_name
 
 RULE = contract.Rule(code="NL320", name="workbook-cycle", spec=("PB-06",))
 
 
 def check(draft: Draft) -> Iterator[Finding]:
-    calls = {name: called.text for name, task in draft.workbook.items() if (called := called_name(task))}
+    calls = {name: called.text for name, task in draft.workbook.items() if (called := task.called)}
     for circle in circles(calls):
-        called = called_name(draft.workbook[circle[0]])
+        called = draft.workbook[circle[0]].called
         if called:
             first = circle[0]
             yield RULE.at(

@@ -33,8 +33,8 @@ from collections.abc import Iterator
 
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import WARNING, Finding, listed
+from noetl.dsl.flow import Flow, flows, possible_rules
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.flow import Flow, flows, possible_rules
 from noetl.dsl.rules.pipelines import is_generated, label_place, owner, said
 
 RULE = contract.Rule(code="NL321", name="unreachable-task", spec=("TK-07", "TK-09"), severity=WARNING)

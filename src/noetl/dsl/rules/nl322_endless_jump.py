@@ -35,12 +35,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from noetl.dsl.conditions import is_condition, reads_of
 from noetl.dsl.draft import Draft, Rule, Task
 from noetl.dsl.findings import WARNING, Finding, listed
+from noetl.dsl.flow import Flow, Way, flows, possible_rules
 from noetl.dsl.paths import components, cyclic_components, shortest
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import is_condition, reads_of
-from noetl.dsl.rules.flow import Flow, Way, flows, possible_rules
 from noetl.dsl.rules.pipelines import owner
 from noetl.expressions import Read
 

@@ -28,12 +28,12 @@ Spec: KC-03, KC-07.
 
 from collections.abc import Iterator
 
+from noetl.dsl.conditions import template_of
 from noetl.dsl.departures import is_template
 from noetl.dsl.draft import Draft, Task
 from noetl.dsl.findings import ERROR, WARNING, Finding, did_you_mean, listed
 from noetl.dsl.nodes import AnyNode, Mapping, Scalar
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import template_of
 from noetl.dsl.rules.key_repairs import replace_value
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.rules.reference_paths import whole_path

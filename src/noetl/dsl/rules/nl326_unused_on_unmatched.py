@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import WARNING, Finding
+from noetl.dsl.flow import on_unmatched, possible_rules
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.flow import on_unmatched, possible_rules
 from noetl.dsl.rules.pipelines import said
 
 RULE = contract.Rule(code="NL326", name="unused-on-unmatched", spec=("TK-06", "TK-16"), severity=WARNING)

@@ -21,11 +21,11 @@ Spec: LP-01, LP-02.
 import re
 from collections.abc import Iterator
 
+from noetl.dsl.conditions import template_of
 from noetl.dsl.draft import Draft, Step
 from noetl.dsl.findings import Edit, Finding
 from noetl.dsl.nodes import AnyNode, Mapping, Scalar, describe
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.conditions import template_of
 from noetl.dsl.rules.key_repairs import replace_value
 from noetl.expressions import Template, constant
 

@@ -26,7 +26,8 @@ Spec: RT-02, RT-03, RT-11, RT-10.
 import re
 from collections.abc import Iterator
 
-from noetl.dsl.boundaries import LOOP_DONE, STEP_DONE, STEP_FAILED, reads_failure
+from noetl.dsl.boundaries import LOOP_DONE, STEP_DONE, STEP_FAILED
+from noetl.dsl.conditions import reads_failure
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import ERROR, WARNING, Finding
 from noetl.dsl.net import net_of

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from noetl.dsl.conditions import NOTHING, Known, truth
 from noetl.dsl.draft import Draft, Rule, Task
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.paths import reach
-from noetl.dsl.rules.conditions import NOTHING, Known, truth
-from noetl.dsl.rules.nl319_unknown_workbook_task import called_name
 from noetl.dsl.shapes import DIRECTIVES
 from noetl.expressions import SomeMapping
 
@@ -81,7 +80,7 @@ def ways_after_error(draft: Draft, task: Task) -> set[str]:
     """What the policy of a task can do after an error; of a workbook's task, its own policy comes before."""
     found: set[str] = set()
     kind = draft.kind_of(task)
-    called = called_name(task)
+    called = task.called
     inner = draft.workbook.get(called.text) if called else None
     if inner is not None and inner.policy is not None:
         found |= ways_by_rules(draft, inner) - STOPS

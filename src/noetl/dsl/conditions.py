@@ -14,6 +14,7 @@ from noetl.expressions import Read, Template, decide
 Known = Mapping[tuple[str, ...], object]
 AS_TRUTH = {"true": True, "false": False, "": False}
 NOTHING: Known = {}
+TELLS_FAILURE = ("status", "error")
 
 
 def compiled(draft: Draft) -> dict[int, Text]:
@@ -40,8 +41,20 @@ def truth(draft: Draft, rule: Rule, known: Known = NOTHING) -> bool | None:
     if template:
         is_open = bool(template.names) and template.names.isdisjoint(path[0] for path in known)
         return None if is_open else decide(template, known)  # what reads nothing known is not worth deciding
-    value = rule.when.value
+    return truth_of(rule.when.value)
+
+
+def truth_of(value: object) -> bool | None:
+    """A `when` without a template: text is true, false or empty (TP-04); None for other text, which is a fault."""
     return AS_TRUTH.get(value.strip().lower()) if isinstance(value, str) else bool(value)
+
+
+def reads_failure(template: Template) -> bool:
+    """RT-11: whether a guard reads what tells a failure: event, output.status or output.error."""
+    return any(
+        read.name == "event" or (read.name == "output" and (not read.parts or read.parts[0].key in TELLS_FAILURE))
+        for read in template.reads
+    )
 
 
 def is_condition(draft: Draft, rule: Rule) -> bool:
