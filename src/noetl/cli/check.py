@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from noetl.cli import exits
 from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.dsl.check import Checked, check
-from noetl.dsl.findings import ERROR, SEVERITIES, Finding, as_text
+from noetl.dsl.findings import ERROR, SEVERITIES, Finding, as_text, printable
 from noetl.dsl.fix import fix
 from noetl.dsl.reports import as_github, as_json, as_sarif
 
@@ -31,7 +32,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 @click.command("check")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--strict", is_flag=True, help="Deprecated spellings and empty steps are errors.")
 @click.option(
     "--legacy", is_flag=True, help="Accept the constructs of the oldest surface (eval, step.when, next lists)."
@@ -71,30 +72,49 @@ def check_files(names: Sequence[str], options: Options, is_fixing: bool) -> tupl
     for name in named_files(names):
         try:
             data = read_bytes(name)
-            results.append(fix_file(name, data, options) if is_fixing else check_bytes(name, data, options))
         except OSError as error:
             is_complete = False
-            click.echo(f'error: cannot read "{name}": {error.strerror or error}. Name a playbook file.', err=True)
+            complain(f'cannot read "{name}": {error.strerror or error}. Name a playbook file.')
+            continue
+        result, is_written = fix_file(name, data, options) if is_fixing else (check_bytes(name, data, options), True)
+        result.drafts.clear()  # what is said is in the findings; many files must fit
+        results.append(result)
+        is_complete = is_complete and is_written
     return results, is_complete
+
+
+def complain(message: str) -> None:
+    click.echo(f"error: {printable(message)}", err=True)
 
 
 def check_bytes(name: str, data: bytes | str, options: Options) -> Checked:
     return check(data, shown_name(name), available_kinds, **msgspec.structs.asdict(options))
 
 
-def fix_file(name: str, data: bytes, options: Options) -> Checked:
-    """Repair until nothing mechanical is left, then write the file once."""
+def fix_file(name: str, data: bytes, options: Options) -> tuple[Checked, bool]:
+    """Repair all that is mechanical, then write the file once; gives its findings and whether it was written."""
     before = check_bytes(name, data, options)
     text, repaired = fix(before.source.text, lambda text: check_bytes(name, text, options))
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     fixed = mark + text.encode("utf-8") if repaired else data
+    try:
+        write_fixed(name, data, fixed)
+    except OSError as error:
+        complain(
+            f'cannot write "{name}": {error.strerror or error}; it is as it was. Make room, or allow writing to it.'
+        )
+        return before, False
+    if repaired:
+        click.echo(f"{printable(shown_name(name))}: repaired {plural(repaired, 'finding')}", err=True)
+    return check_bytes(name, fixed, options), True
+
+
+def write_fixed(name: str, data: bytes, fixed: bytes) -> None:
     if name == STANDARD_INPUT:
         sys.stdout.buffer.write(fixed)
+        sys.stdout.buffer.flush()
     elif fixed != data:
         write_whole(name, fixed)
-    if repaired:
-        click.echo(f"{shown_name(name)}: repaired {plural(repaired, 'finding')}", err=True)
-    return check_bytes(name, fixed, options)
 
 
 def show(results: Sequence[Checked], form: str, *, is_fixing_input: bool) -> None:
@@ -121,6 +141,8 @@ def show_text(results: Sequence[Checked], err: bool) -> None:
 def coloured(finding: Finding, text: str) -> str:
     """The severity in its colour; click drops colours where there is no terminal."""
     word = f"{finding.severity} {finding.code}"
+    if os.environ.get("NO_COLOR"):
+        return text
     return text.replace(word, click.style(word, fg=COLOURS[finding.severity], bold=True), 1)
 
 

@@ -27,7 +27,7 @@ def files_below(folder: str) -> list[str]:
     for at, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [os.path.join(at, name) for name in files if name.endswith(SUFFIXES)]
-    return sorted(found)
+    return sorted(path for path in found if os.path.isfile(path))  # a pipe would be waited for
 
 
 def read_bytes(name: str) -> bytes:
@@ -39,17 +39,21 @@ def read_bytes(name: str) -> bytes:
 
 
 def shown_name(name: str) -> str:
-    """How messages call a file."""
-    return "<stdin>" if name == STANDARD_INPUT else name
+    """How messages call a file; a name that is no UTF-8 is spelt out."""
+    return "<stdin>" if name == STANDARD_INPUT else name.encode("utf-8", "backslashreplace").decode()
 
 
 def write_whole(name: str, data: bytes) -> None:
     """Replace a file by new bytes: readers see the old ones or the new ones, and its mode stays. Links are followed."""
     from tempfile import mkstemp
 
+    if os.path.exists(name) and not os.path.isfile(name):  # a device or a pipe is written to, never replaced
+        with open(name, "wb") as target:
+            target.write(data)
+        return
     path = os.path.realpath(name)
     mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644
-    handle, temporary = mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
+    handle, temporary = mkstemp(prefix=".noetl-", dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

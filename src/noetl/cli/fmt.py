@@ -28,7 +28,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 @click.command("fmt")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--check", "is_checking", is_flag=True, help="Change nothing; exit 1 if a file would change.")
 @click.option("--diff", "shows_diff", is_flag=True, help="Change nothing; print what would change.")
 @click.option(

@@ -20,7 +20,7 @@ BY_SUFFIX = {".svg": "svg", ".json": "json", ".mmd": "mermaid", ".mermaid": "mer
 
 
 @click.command("graph")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path())
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), help="How it is drawn.  [default: as --output ends, else mermaid]"
 )

@@ -129,6 +129,9 @@ def _run(args: Sequence[str] | None) -> int:
 
 def _speak_utf8() -> None:
     """Print UTF-8 whatever the locale says; what has no UTF-8, such as an odd file name, is escaped and never fails."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller: noetl … >&-
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

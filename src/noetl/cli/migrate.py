@@ -37,7 +37,7 @@ class Done(msgspec.Struct):
 
 
 @click.command("migrate")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--from", "surface", type=click.Choice(SURFACES), help="The surface they are in; recognised if not given."
 )

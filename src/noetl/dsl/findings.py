@@ -6,6 +6,7 @@ Rules make findings; `check.py` sorts them; the command line prints them as text
 from __future__ import annotations
 
 import difflib
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from functools import lru_cache
@@ -17,6 +18,11 @@ from noetl.dsl.source import Place, Source
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 EXCERPT_COLUMNS = 160
+SECRET = re.compile(
+    r"""((?:password|passwd|secret|token|api_?key|private_?key|authorization)[\w-]*["']?\s*:\s*["']?)"""
+    r"""(?!\{|\[|[|>&*]|true|false|null|[\d.]+\s*[,}]?$)((?:bearer |basic )?[^\s,}"'{]+)""",
+    re.IGNORECASE,
+)
 NAMES_COMPARED_MAX = 60  # more names than this are looked up by an index instead of one by one
 WORD_CHARS_MAX = 80
 CLOSE = 0.85  # so alike that it can only be a slip
@@ -70,14 +76,14 @@ def as_text(finding: Finding, source: Source | None) -> str:
     shown = excerpt(finding.place, source, finding.is_about_secret) if source else []
     why = [f"   why: {finding.why}"] if finding.why else []
     hint = f"(noetl explain {finding.code})"
-    return "\n".join([head, *shown, *why, f"   fix: {finding.fix} {hint}" if finding.fix else f"   see: {hint[1:-1]}"])
+    last = f"   fix: {finding.fix} {hint}" if finding.fix else f"   see: {hint[1:-1]}"
+    return "\n".join([printable(head), *shown, *map(printable, why), printable(last)])
 
 
 def excerpt(place: Place, source: Source, is_about_secret: bool = False) -> list[str]:
     """The line of a place with the place underlined; of a very long line the part around the place."""
     line, column = source.line(place.line), place.column
-    if is_about_secret:
-        line = line[: place.end_column - 1] + ": ***"
+    line = line[: place.end_column - 1] + ": ***" if is_about_secret else SECRET.sub(masked, line)
     if not line.strip():
         return []
     end = min(place.end_column if place.end_line == place.line else len(line) + 1, len(line) + 1)
@@ -89,6 +95,11 @@ def excerpt(place: Place, source: Source, is_about_secret: bool = False) -> list
     width = max(1, min(end - column, EXCERPT_COLUMNS + first - column + 1))
     number = f"{place.line:>5}"
     return [f"{number} | {before}{after}", f"{' ' * len(number)} | {pad}{'^' * width}"]
+
+
+def masked(match: re.Match[str]) -> str:
+    """A value that its key calls a secret, as so many stars."""
+    return match[1] + "*" * len(match[2])
 
 
 def printable(text: str) -> str:

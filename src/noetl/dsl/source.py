@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -80,13 +80,21 @@ class Source:
 
 def align(raw: str, value: str, style: str, offset: int) -> int:
     """The index in a scalar's raw YAML of its value's character at `offset`."""
-    at = opening(raw, style)
-    found = at
-    for wanted in value[: offset + 1]:
+    found = aligned(raw, value, style)
+    return found[min(offset, len(found) - 1)] if found else 0
+
+
+@lru_cache(maxsize=8)
+def aligned(raw: str, value: str, style: str) -> list[int]:
+    """The index in the raw YAML of each character of a scalar's value; a text is asked for many places in a row."""
+    at, last = opening(raw, style), max(len(raw) - 1, 0)
+    indexes = []
+    for wanted in value:
         if style == '"':
             at = past_line_escapes(raw, at)
         found, at = step_to(raw, at, wanted, style)
-    return min(found, max(len(raw) - 1, 0))
+        indexes.append(min(found, last))
+    return indexes
 
 
 def opening(raw: str, style: str) -> int:

@@ -13,7 +13,8 @@ import msgspec
 
 LABEL_LINE, LABEL_AIR, GAP = 18.0, 8.0, 42.0
 BISECTIONS = 20
-CURVES_MINDED_MAX = 200
+CURVES_MINDED_MAX = 40
+LABELS_TRIED_MAX = 12
 
 Span = tuple[float, float]
 
@@ -47,17 +48,24 @@ def place_labels(segments: Sequence[Segment], top: float) -> float:
     """Give the labels of a gap that begins at `top` their places; where it ends."""
     labelled = sorted((one for one in segments if one.label), key=lambda one: one.upper + one.lower)
     best: Trial | None = None
-    for count in range(1, len(labelled) + 2):
+    for count in counts_to_try(len(labelled)):
         trial = try_lines(labelled, segments, count)
         if trial and (best is None or trial.covered < best.covered):
             best = trial
-        if best and not best.covered:
+        if best and (not best.covered or len(labelled) > LABELS_TRIED_MAX):
             break
     if best is None:
         return top + GAP
     for label, middle, line in best.places:
         label.x, label.y = middle, top + share(line, best.count) * height(best.count)
     return top + height(best.count)
+
+
+def counts_to_try(labels: int) -> list[int]:
+    """How many lines of labels to try: all numbers for a few labels; for many, each twice the one before."""
+    if labels <= LABELS_TRIED_MAX:
+        return list(range(1, labels + 2))
+    return [*(2**power for power in range(labels.bit_length())), labels + 1]
 
 
 def height(count: int) -> float:

@@ -196,7 +196,7 @@ class _Outliner:
             while chain and (line.column <= column or chain[-1].column > line.column or chain[-1].is_flush):
                 chain.pop()
             if chain:
-                chain[-1].foot = [*chain[-1].foot, *pending, line.text]
+                chain[-1].foot.extend((*pending, line.text))
                 chain[-1].foot_end = line.end
             else:
                 lead += [*pending, line.text]
