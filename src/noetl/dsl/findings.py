@@ -20,7 +20,7 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 EXCERPT_COLUMNS = 160
 SECRET = re.compile(
     r"""((?:password|passwd|secret|token|api_?key|private_?key|authorization)[\w-]*["']?\s*:\s*["']?)"""
-    r"""(?!\{|\[|[|>&*]|true|false|null|[\d.]+\s*[,}]?$)((?:bearer |basic )?[^\s,}"'{]+)""",
+    r"""(?!\{|\[|[|>&*!]|\w+\s+\{|true|false|null|[\d.]+\s*[,}]?$)((?:bearer |basic )?[^\s,}"'{]+)""",
     re.IGNORECASE,
 )
 NAMES_COMPARED_MAX = 60  # more names than this are looked up by an index instead of one by one
