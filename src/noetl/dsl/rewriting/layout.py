@@ -7,13 +7,15 @@ writes a scalar anew that was not changed: quotes, escapes and line breaks are t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from noetl.dsl.rewriting.outline import HEADER, properties_length
 from noetl.dsl.rewriting.parts import Part, Slot, last_value, stop_of
 
 INDENT = 2
 
 
-class Writer:
+class Writer(ABC):
     """What both writers do; a column counts from 0, and a line has no line break."""
 
     flow_indent = INDENT
@@ -33,11 +35,13 @@ class Writer:
         """The lines of a whole document."""
         return self.block(part, part.column) if part.is_block else self.inline(part, 0)
 
+    @abstractmethod
     def lead(self, collection: Part, slot: Slot, number: int, column: int) -> list[str]:
-        raise NotImplementedError
+        """The lines above a slot."""
 
+    @abstractmethod
     def foot(self, collection: Part, column: int) -> list[str]:
-        raise NotImplementedError
+        """The comments below a collection's last slot."""
 
     def slot(self, slot: Slot, column: int) -> list[str]:
         """The lines of a slot, without its lead."""
@@ -99,8 +103,9 @@ class Writer:
             return self.flow(part, column)
         return self.scalar(part, column)
 
+    @abstractmethod
     def scalar(self, part: Part, column: int) -> list[str]:
-        raise NotImplementedError
+        """A value of no slots, as it was spelt."""
 
     def flow(self, part: Part, column: int) -> list[str]:
         """A flow collection: on one line if it was written on one, else one slot a line."""

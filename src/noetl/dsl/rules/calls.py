@@ -7,8 +7,6 @@ from functools import cache
 from noetl.expressions import Call
 from noetl.expressions.methods import LIST_METHODS, LOOP_METHODS, TEXT_METHODS
 
-CLOSERS = {"(": ")", "[": "]", "{": "}"}
-
 
 @cache
 def callable_methods() -> frozenset[str]:

@@ -10,11 +10,9 @@ import re
 
 from noetl.dsl.findings import Edit
 from noetl.dsl.nodes import AnyNode, Entry, Mapping, Node, Scalar
-from noetl.dsl.read import WORDS, number
 from noetl.dsl.source import LINE_BREAK, Source
 
 BETWEEN = re.compile(r"[ \t]*:[ \t]+\Z")
-PLAIN = re.compile(r"[A-Za-z_/][\w./ -]*(?<! )\Z", re.ASCII)
 
 
 def span(node: Node) -> tuple[int, int]:
@@ -73,12 +71,6 @@ def quoted(text: str) -> str:
     if '"' in text or "\\" in text:
         return "'" + text.replace("'", "''") + "'"
     return f'"{text}"'
-
-
-def as_yaml(text: str) -> str:
-    """A text of one line as YAML, quoted only where it has to be."""
-    is_word = bool(PLAIN.match(text)) and text not in WORDS and number(text) is None
-    return text if is_word else quoted(text)
 
 
 def shown(node: AnyNode | None, otherwise: str) -> str:
