@@ -24,6 +24,7 @@ BASE_MAX: Final = 36
 COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 WORK_PER_JSON: Final = 1024  # one text written or read
 WORK_PER_INDENTED: Final = 256  # one value, by Python's slower writer with line breaks
+WORK_PER_INDENTED_CALL: Final = 2048  # the indenting encoder is Python, and made anew for each call
 PRECISION_MAX: Final = 300
 
 
@@ -37,6 +38,7 @@ def _to_json(run: Run, value: object, indent: object = None) -> str:
     check_json(run, value, WORK_PER_PIECE, 0)
     if width is None:
         return run.spend_text(COMPACT(value))
+    run.spend(WORK_PER_INDENTED_CALL)
     check_json(run, value, WORK_PER_INDENTED, 0)
     run.check_chars((len(COMPACT(value)) + 1) * (width + 1))
     return run.spend_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=width))
