@@ -4,6 +4,7 @@ Every verb is started for real with `-X importtime`; what a bare interpreter of 
 A package outside the verb's row fails, and so does a slow module of the standard library that no row has yet.
 """
 
+import os
 import subprocess
 import sys
 from functools import cache
@@ -30,6 +31,8 @@ workflow:
 """
 
 COMMAND_LINE = {"click"}
+STORE = {"sqlite3"}
+RUNNING = STORE | {"asyncio", "concurrent", "logging", "selectors", "socket", "ssl", "subprocess"}
 READING = COMMAND_LINE | {"yaml", "msgspec", "jinja2"}
 BROUGHT_ALONG = {"msgspec": {"typing_extensions"}, "jinja2": {"markupsafe"}}
 
@@ -46,6 +49,18 @@ ROWS = {
     ("fmt", "{file}"): READING,
     ("migrate", "{file}"): READING,
 }
+LOOKING = COMMAND_LINE | {"msgspec"}
+# the verbs about executions, in a home where the playbook has run once: packages, and slow modules, they may import
+EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
+    ("run", "{file}"): (READING, RUNNING),
+    ("run", "--format", "json", "{file}"): (READING, RUNNING),
+    ("list",): (LOOKING, STORE),
+    ("show", "last"): (LOOKING, STORE),
+    ("events", "last"): (LOOKING, STORE),
+    ("replay", "last"): (LOOKING, STORE),
+    ("catalog", "list"): (LOOKING | {"yaml"}, STORE),
+}
+ANSWERS = {"resume", "cancel", "signal"}  # they refuse what has ended, so there is nothing to start here
 SLOW = frozenset(
     "asyncio concurrent ctypes email http logging multiprocessing pydoc selectors socket sqlite3 ssl subprocess "
     "unittest urllib.request xml".split()
@@ -53,10 +68,16 @@ SLOW = frozenset(
 FRONT_DOOR = {"noetl", "noetl.__main__", "noetl.cli", "noetl.cli.main", "noetl.cli.exits"}
 
 
-def imported(*arguments: str) -> set[str]:
+def imported(*arguments: str, home: Path | None = None) -> set[str]:
     """The modules that a Python with these arguments imports."""
+    environment = {**os.environ, **({"NOETL_HOME": str(home)} if home else {})}
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-X", "importtime", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment,
     )
     lines = done.stderr.splitlines()
     said = [line for line in lines if not line.startswith("import time:")]
@@ -72,7 +93,9 @@ def bare() -> frozenset[str]:
 def imported_by(arguments: tuple[str, ...], folder: Path) -> set[str]:
     file = folder / "playbook.yaml"
     file.write_text(PLAYBOOK, encoding="utf-8")
-    return imported("-m", "noetl", *(argument.format(file=file) for argument in arguments)) - bare()
+    return (
+        imported("-m", "noetl", *(argument.format(file=file) for argument in arguments), home=folder / "home") - bare()
+    )
 
 
 def packages(modules: set[str]) -> set[str]:
@@ -97,6 +120,24 @@ def test_a_verb_imports_only_what_its_row_allows(arguments, tmp_path):
     assert not slow_modules(modules)
 
 
+@pytest.mark.parametrize("arguments", EXECUTION_ROWS, ids=" ".join)
+def test_a_verb_about_executions_imports_only_what_its_row_allows(arguments, home):
+    allowed, slow = EXECUTION_ROWS[arguments]
+
+    modules = imported_by(arguments, home)
+
+    assert packages(modules) <= with_company(allowed)
+    assert {module.partition(".")[0] for module in slow_modules(modules)} <= slow
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder in whose home the playbook has run once."""
+    folder = tmp_path_factory.mktemp("start_up")
+    imported_by(("run", "{file}"), folder)
+    return folder
+
+
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",)], ids=" ".join)
 def test_version_and_help_load_no_verb(arguments, tmp_path):
     modules = imported_by(arguments, tmp_path)
@@ -105,7 +146,7 @@ def test_version_and_help_load_no_verb(arguments, tmp_path):
 
 
 def test_every_verb_has_a_row():
-    assert {arguments[0] for arguments in ROWS} >= set(VERBS)
+    assert {arguments[0] for arguments in (*ROWS, *EXECUTION_ROWS)} | ANSWERS >= set(VERBS)
 
 
 def test_a_module_outside_the_row_is_seen():

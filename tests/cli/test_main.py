@@ -66,7 +66,7 @@ def test_every_verb_of_the_table_is_a_command_with_that_name():
 
 
 @pytest.mark.parametrize(
-    ("word", "advice"), [("chek", 'did you mean "check"?'), ("qqq", "the commands are: check, explain,")]
+    ("word", "advice"), [("chek", 'did you mean "check"?'), ("qqq", "the commands are: run, resume,")]
 )
 def test_an_unknown_verb_is_answered_with_the_near_miss_or_the_list(word, advice, capsys):
     assert run_main([word]) == exits.WRONG_INPUT

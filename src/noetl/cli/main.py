@@ -37,6 +37,15 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "run": Verb("noetl.cli.run:command", "Run a playbook to its end, with live progress."),
+    "resume": Verb("noetl.cli.resume:command", "Go on with an execution where it stopped."),
+    "list": Verb("noetl.cli.list:command", "List executions, newest first."),
+    "show": Verb("noetl.cli.show:command", "Show an execution: its steps over time, the error."),
+    "events": Verb("noetl.cli.events:command", "Print the log of an execution, or follow it."),
+    "replay": Verb("noetl.cli.replay:command", "Fold a log again: the state at any event, or a check."),
+    "cancel": Verb("noetl.cli.cancel:command", "End an execution before its end."),
+    "signal": Verb("noetl.cli.signal:command", "Write to the ctx of an execution that waits."),
+    "catalog": Verb("noetl.cli.catalog:command", "Keep playbooks under a path, version by version."),
     "check": Verb("noetl.cli.check:command", "Find the faults of playbooks, all in one pass."),
     "explain": Verb("noetl.cli.explain:command", "Print the page of a finding's code: what, why, wrong, right."),
     "fmt": Verb("noetl.cli.fmt:command", "Lay playbooks out in the one usual way; comments stay."),

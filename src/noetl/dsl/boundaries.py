@@ -15,12 +15,12 @@ from collections.abc import Mapping as Table
 
 import msgspec
 
-from noetl.dsl.conditions import reads_failure, truth_of
+from noetl.dsl.conditions import reads_failure
 from noetl.dsl.draft import Arc, Draft, Site, Step, Text
 from noetl.dsl.flow import can_end_with_error
 from noetl.dsl.guards import claims, opposites_of
 from noetl.dsl.nodes import Scalar
-from noetl.expressions import OneOf, SomeMapping, Template, decide
+from noetl.expressions import OneOf, SomeMapping, Template, decide, truth_of
 
 STEP_DONE, STEP_FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
 NAMES = (STEP_DONE, STEP_FAILED, LOOP_DONE)

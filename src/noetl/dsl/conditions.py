@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from noetl.dsl.draft import Draft, Rule, Text
 from noetl.dsl.nodes import AnyNode, Scalar
 from noetl.expressions import Read, Template, decide
+from noetl.expressions.truth import AS_TRUTH, truth_of
 
 Known = Mapping[tuple[str, ...], object]
-AS_TRUTH = {"true": True, "false": False, "": False}
 NOTHING: Known = {}
 TELLS_FAILURE = ("status", "error")
 
@@ -42,11 +42,6 @@ def truth(draft: Draft, rule: Rule, known: Known = NOTHING) -> bool | None:
         is_open = bool(template.names) and template.names.isdisjoint(path[0] for path in known)
         return None if is_open else decide(template, known)  # what reads nothing known is not worth deciding
     return truth_of(rule.when.value)
-
-
-def truth_of(value: object) -> bool | None:
-    """A `when` without a template: text is true, false or empty (TP-04); None for other text, which is a fault."""
-    return AS_TRUTH.get(value.strip().lower()) if isinstance(value, str) else bool(value)
 
 
 def reads_failure(template: Template) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
-from noetl.dsl.source import Place
+from noetl.dsl.source import Place as Place  # part of the model: every part has one
 from noetl.expressions import Template
 
 Data = None | bool | int | float | str | list["Data"] | dict[str, "Data"]

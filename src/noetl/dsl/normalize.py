@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from noetl.dsl import draft as drafts
-from noetl.dsl.conditions import reads_failure, truth_of
+from noetl.dsl.conditions import reads_failure
 from noetl.dsl.draft import Draft
 from noetl.dsl.layers import Spec, effective_spec, timeout_of
 from noetl.dsl.model import (
@@ -35,7 +35,7 @@ from noetl.dsl.model import (
 )
 from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence, plain
 from noetl.dsl.references import WORKBOOK, reference_wishes
-from noetl.expressions import Template, looks_like_template
+from noetl.expressions import Template, looks_like_template, truth_of
 from noetl.expressions import parse as parse_template
 
 

@@ -29,12 +29,14 @@ from noetl.expressions.limits import LIMITS, Limits
 from noetl.expressions.rename import Edit, rename
 from noetl.expressions.spans import Call, Part, Read, Use
 from noetl.expressions.template import Template, looks_like_template, parse
-from noetl.expressions.values import Identifier, RawSql
+from noetl.expressions.truth import truth_of
+from noetl.expressions.values import STORED, Identifier, RawSql, Stored
 
 __all__ = [
     "FILTERS",
     "FUNCTIONS",
     "LIMITS",
+    "STORED",
     "TESTS",
     "Call",
     "Edit",
@@ -46,6 +48,7 @@ __all__ = [
     "RawSql",
     "Read",
     "SomeMapping",
+    "Stored",
     "Template",
     "TemplateSyntaxFault",
     "Use",
@@ -55,4 +58,5 @@ __all__ = [
     "looks_like_template",
     "parse",
     "rename",
+    "truth_of",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 SyntaxKind = Literal["syntax", "length"]
-FaultKind = Literal["undefined", "security", "limit", "type", "template"]
+FaultKind = Literal["undefined", "security", "limit", "type", "template", "reference"]
 
 EXPRESSION_CHARS_MAX: Final = 200
 

@@ -15,10 +15,21 @@ from typing import Final, TypeGuard, cast
 from noetl.expressions.faults import Refusal
 from noetl.expressions.limits import WORK_PER_ITEM, WORK_PER_NEW_NUMBER, WORK_PER_PIECE
 from noetl.expressions.run import Run, Undefined
+from noetl.references import is_reference
 
 MISSING: Final = object()
 Items = Sequence[object]
 Number = int | float
+
+
+class Stored:
+    """Stands for a payload that is kept outside the log; nothing can be read off it (RS-04)."""
+
+    __slots__ = ()
+
+
+STORED: Final = Stored()
+USE_RESOLVE: Final = "is kept outside the log: fetch it with a task of kind resolve, and read that task's data"
 
 
 class Identifier(str):
@@ -71,6 +82,8 @@ def is_plain_object(value: object) -> bool:
 def member(holder: object, key: object) -> object:
     """What `holder` has under `key`, or MISSING; a refusal if Python's own insides were asked for."""
     found = _member(holder, key)
+    if found is MISSING and (type(holder) is Stored or is_reference(holder)):
+        raise Refusal("reference", f"this payload {USE_RESOLVE}")
     if found is MISSING and is_text(key) and key.startswith("__"):
         raise Refusal(
             "security", "a name that begins with __ cannot be read: a template reads data, not what it is made of"
@@ -130,6 +143,7 @@ KIND_WORDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
     (range, "a range"),
     (Undefined, "nothing: it is undefined"),
     (type(None), "none"),
+    (Stored, "a payload kept outside the log"),
 )
 
 

@@ -1,6 +1,16 @@
-"""kind: http — one HTTP request."""
+"""kind: http — one HTTP request.
+
+The declaration, which costs nothing to import; the work is done in http_tool.py, loaded when a task needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from noetl.dsl.kinds import ANY, BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT, Field, Kind
+
+if TYPE_CHECKING:
+    from noetl.tools.contract import Hands, Tool
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
@@ -26,7 +36,13 @@ KIND = Kind(
         Field(name="max_response_bytes", types=(INTEGER,), minimum=1, doc="Cap of the answer's size."),
     ),
     defaults={"timeout": {"connect": 10, "read": 60}},
-    result="the parsed body: JSON as data, other text as text",
+    result="the parsed body: JSON as data, other text as text, bytes as {base64: …}, nothing as null",
     helper="http",
     helper_fields=("status", "headers", "request_id", "url"),
 )
+
+
+def make(hands: Hands) -> Tool:
+    from noetl.tools.http_tool import HttpTool  # brings aiohttp, 300 ms that only playbooks with http tasks pay
+
+    return HttpTool(hands)

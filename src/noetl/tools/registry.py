@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from noetl.dsl.kinds import Kind
+
+if TYPE_CHECKING:
+    from noetl.tools.contract import Hands, Tool
 
 BUILT_IN = (
     "duckdb",
@@ -50,6 +54,20 @@ class Declarations(Mapping[str, Kind]):
 
     def __len__(self) -> int:
         return len(BUILT_IN)
+
+
+ENGINE_KINDS = frozenset(("playbook", "workbook"))  # a child execution, a call within the pipeline: no tool runs
+
+
+def can_run(name: str) -> bool:
+    """Whether this version can run a kind, besides checking it."""
+    return name in ENGINE_KINDS or hasattr(import_module(f"noetl.tools.{name}"), "make")
+
+
+def make_tool(name: str, hands: Hands) -> Tool:
+    """A kind at work."""
+    tool: Tool = import_module(f"noetl.tools.{name}").make(hands)
+    return tool
 
 
 def is_installed(kind: Kind) -> bool:

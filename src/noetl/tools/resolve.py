@@ -1,6 +1,13 @@
-"""kind: resolve — a reference to its data."""
+"""kind: resolve — a reference to its data. The declaration; resolve_tool.py does the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from noetl.dsl.kinds import LIST, MAPPING, TEXT, Field, Kind
+
+if TYPE_CHECKING:
+    from noetl.tools.contract import Hands, Tool
 
 KIND = Kind(
     name="resolve",
@@ -12,3 +19,9 @@ KIND = Kind(
     ),
     result="the data",
 )
+
+
+def make(hands: Hands) -> Tool:
+    from noetl.tools.resolve_tool import ResolveTool  # brings asyncio, which reading a declaration does not need
+
+    return ResolveTool(hands)

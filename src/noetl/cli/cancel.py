@@ -1,0 +1,37 @@
+"""noetl cancel: end an execution before its end."""
+
+from __future__ import annotations
+
+import click
+
+from noetl.cli import exits
+from noetl.cli.executions import execution_id
+from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.words import as_json, status_word
+
+REASON_CHARS_MAX = 1000
+
+
+@click.command("cancel")
+@click.argument("execution", metavar="ID")
+@click.option("--reason", default="", metavar="TEXT", help="Why; it is recorded in the log.")
+@store_options
+@format_option
+def command(execution: str, reason: str, home: str | None, store: str | None, form: str) -> int:
+    """Cancel an execution: what runs is stopped, what it called too, and compensations run.
+
+    ID is the execution's number, or last.
+
+    Example: noetl cancel 4097 --reason "wrong input file"
+    """
+    from noetl import server
+
+    if len(reason) > REASON_CHARS_MAX:
+        raise click.UsageError(f"--reason may have {REASON_CHARS_MAX} characters, but has {len(reason)}")
+    settings = settings_of(home, store)
+    found = server.cancel(settings, execution_id(execution, settings), reason)
+    if form == "json":
+        click.echo(as_json(found))
+    else:
+        click.echo(f"execution {found['execution_id']}: {status_word(found['status'])}")
+    return exits.DONE

@@ -1,0 +1,84 @@
+"""How run and resume end: the result, the error, what to do next, and the exit code.
+
+The output's data goes to standard output, so that `noetl run f.yaml > out` keeps it; everything else goes to standard
+error. As JSON the summary is the one document on standard output.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl.cli import exits
+from noetl.cli.sentences import error_sentence
+from noetl.cli.words import as_json, coloured, data_lines, duration_ms, plural, status_word
+
+if TYPE_CHECKING:
+    from noetl.server import RunResult
+
+EXIT_CODES = {
+    "success": exits.DONE,
+    "failed": exits.FAILED,
+    "cancelled": exits.FAILED,
+    "incident": exits.FAILED,
+    "waiting": exits.WAITING,
+}
+OUTPUT_LINES_MAX = 20  # on a terminal; into a file goes all of it
+PlaceOf = Callable[[str, "str | None"], str]  # step and task → file:line:column
+
+
+def finish(result: RunResult, form: str, place_of: PlaceOf) -> int:
+    """Print what came of it and give the exit code."""
+    summary = result.summary
+    if form == "json":
+        click.echo(as_json(summary))
+        if result.is_interrupted:
+            click.echo(stopped_line(summary), err=True)
+    else:
+        show_output(summary)
+        show_end(result, place_of)
+    return exits.INTERRUPTED if result.is_interrupted else EXIT_CODES.get(summary["status"], exits.FAILED)
+
+
+def show_output(summary: dict[str, Any]) -> None:
+    output = summary["output"] or {}
+    data = output.get("data")
+    if data is None:
+        if output.get("ref"):
+            click.echo(f"the output is kept outside the log: {as_json(output['ref'])}", err=True)
+        return
+    lines = data_lines(data)
+    cut = len(lines) - OUTPUT_LINES_MAX if sys.stdout.isatty() else 0
+    click.echo("\n".join(lines[: OUTPUT_LINES_MAX if cut > 0 else None]))
+    if cut > 0:
+        click.echo(f"… {plural(cut, 'more line')}: noetl show {summary['execution_id']} --format json", err=True)
+
+
+def show_end(result: RunResult, place_of: PlaceOf) -> None:
+    """The error if there is one, the status, and what to do next."""
+    summary = result.summary
+    execution, status, error = summary["execution_id"], summary["status"], summary["error"]
+    if result.is_interrupted:
+        click.echo(stopped_line(summary), err=True)
+        return
+    if error and status != "success":
+        place = place_of(error["step"], error.get("task")) if error.get("step") else ""
+        click.echo(f"{coloured('error:', 'red', bold=True)} {error_sentence(error, place)}", err=True)
+    took = "" if summary["duration_ms"] is None else f" in {duration_ms(summary['duration_ms'])}"
+    click.echo(f"{status_word(status)}{took} · execution {execution}{next_words(status, execution)}", err=True)
+
+
+def stopped_line(summary: dict[str, Any]) -> str:
+    return f"stopped; noetl resume {summary['execution_id']} goes on where it stopped"
+
+
+def next_words(status: str, execution_id: str) -> str:
+    """The command a person most likely wants next."""
+    if status == "waiting":
+        return f"\n   next: noetl signal {execution_id} --set ctx.NAME=VALUE"
+    if status == "incident":
+        return f"\n   next: noetl events {execution_id}, then noetl resume {execution_id}"
+    return "" if status == "success" else f"\n   next: noetl show {execution_id}"

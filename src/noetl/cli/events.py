@@ -1,0 +1,75 @@
+"""noetl events: the log of an execution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import exits
+from noetl.cli.executions import execution_id
+from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.words import coloured, one_line
+
+NAME_WIDTH = 28
+DETAIL_WIDTH_MAX = 100
+STATUS_COLOURS = {"success": "green", "error": "red", "skipped": "bright_black", "in_progress": "cyan"}
+DETAILS = ("result", "do", "to", "boundary", "count", "path", "entry", "reason", "message", "child_execution_id")
+
+
+@click.command("events")
+@click.argument("execution", metavar="ID")
+@click.option("--follow", "-f", is_flag=True, help="Go on with new events until the execution has ended.")
+@click.option("--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one.")
+@store_options
+@format_option
+def command(execution: str, follow: bool, after: int, home: str | None, store: str | None, form: str) -> int:
+    """Print the events of an execution in order; as JSON one object per line.
+
+    ID is the execution's number, or last.
+
+    Example: noetl events last --format json | jq -r .name
+    """
+    from noetl import server
+
+    settings = settings_of(home, store)
+    number = execution_id(execution, settings)
+    found = server.follow(settings, number, after) if follow else server.events(settings, number, after)
+    for event in found:
+        click.echo(msgspec.json.encode(event) if form == "json" else line_of(event))
+    return exits.DONE
+
+
+def line_of(event: dict[str, Any]) -> str:
+    """`12  12:00:00.125  task.done  load[17]/fetch  …`"""
+    seq = event["event_id"].rpartition("-")[2]
+    time = event["timestamp"].partition("T")[2].removesuffix("Z")
+    name = one_line(event["name"], NAME_WIDTH)
+    rest = "  ".join(filter(None, (place_of(event), detail_of(event["payload"]))))
+    pad = " " * (NAME_WIDTH - len(name) + 2) if rest else ""
+    return f"{seq:>6}  {time}  {coloured(name, STATUS_COLOURS.get(event['status']))}{pad}{rest}"
+
+
+def place_of(event: dict[str, Any]) -> str:
+    """Step, iteration, task and attempt, as far as the event has them."""
+    place = event.get("step", "")
+    if "iteration_id" in event:
+        place += f"[{event['iteration_id'].rpartition(':')[2]}]"
+    if "task_label" in event:
+        place += f"/{event['task_label']}"
+    if event.get("attempt", 0) > 1:
+        place += f" #{event['attempt']}"
+    return one_line(place, DETAIL_WIDTH_MAX)
+
+
+def detail_of(payload: dict[str, Any]) -> str:
+    """What is worth a word in one line: where it goes on, counts, why it failed."""
+    parts = [f"{name}={payload[name]}" for name in DETAILS if payload.get(name) not in (None, "")]
+    parts += [f"→ {', '.join(arc['step'] for arc in payload['fired'])}"] if payload.get("fired") else []
+    parts += [
+        f"{patch['path']}={msgspec.json.encode(patch['value']).decode()}" for patch in payload.get("patches") or ()
+    ]
+    error = payload.get("error") or (payload.get("output") or {}).get("error")
+    parts += [f"{error.get('kind')}: {error.get('message')}"] if isinstance(error, dict) else []
+    return one_line("  ".join(parts), DETAIL_WIDTH_MAX)

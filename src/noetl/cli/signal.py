@@ -1,0 +1,42 @@
+"""noetl signal: write to the ctx of an execution that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from noetl.cli import exits
+from noetl.cli.executions import execution_id
+from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.payloads import context_patches
+from noetl.cli.words import as_json, status_word
+
+
+@click.command("signal")
+@click.argument("execution", metavar="ID")
+@click.option(
+    "--set", "assignments", metavar="CTX.K=VALUE", multiple=True, required=True, help="What to write; repeatable."
+)
+@store_options
+@format_option
+def command(execution: str, assignments: Sequence[str], home: str | None, store: str | None, form: str) -> int:
+    """Write to the ctx of an execution, so that a step that waits for it is asked again.
+
+    ID is the execution's number, or last. Values are read as run's --set reads them.
+
+    Example: noetl signal 4097 --set ctx.approved=true
+    """
+    from noetl import server
+
+    settings = settings_of(home, store)
+    patches = context_patches(assignments)
+    found = server.signal(settings, execution_id(execution, settings), patches)
+    if form == "json":
+        click.echo(as_json(found))
+    else:
+        number = found["execution_id"]
+        click.echo(f"execution {number}: {status_word(found['status'])}, {', '.join(patches)} written")
+        if found["status"] == "running":
+            click.echo(f"   next: noetl resume {number}", err=True)
+    return exits.DONE

@@ -1,0 +1,98 @@
+"""How the verbs about executions say things: durations, times, counts, data, colours. Text in, text out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.dsl.findings import printable
+
+COLOURS = {
+    "success": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "incident": "red",
+    "waiting": "yellow",
+    "running": "cyan",
+    "skipped": "bright_black",
+    "not_run": "bright_black",
+}
+MARKS = {"success": "✓", "failed": "✗", "cancelled": "■", "incident": "✗", "waiting": "…", "running": "▸"}
+MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60, 3600, 86400
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: 42 ms, 1.2 s, 3 m 05 s, 2 h 10 m."""
+    if seconds < 0.9995:
+        return f"{max(seconds, 0) * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < HOUR_SECONDS:
+        return f"{whole // MINUTE_SECONDS} m {whole % MINUTE_SECONDS:02} s"
+    if whole < DAY_SECONDS:
+        return f"{whole // HOUR_SECONDS} h {whole % HOUR_SECONDS // MINUTE_SECONDS:02} m"
+    return f"{whole // DAY_SECONDS} d {whole % DAY_SECONDS // HOUR_SECONDS:02} h"
+
+
+def duration_ms(milliseconds: float | None) -> str:
+    return "-" if milliseconds is None else duration(milliseconds / 1000)
+
+
+def moment(timestamp: str | None) -> str:
+    """An ISO time in the reader's own time zone, to the second."""
+    if not timestamp:
+        return "-"
+    return datetime.fromisoformat(timestamp).replace(tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def coloured(text: str, colour: str | None, *, bold: bool = False) -> str:
+    """Text in a colour, unless NO_COLOR asks for none; click drops colours where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour, bold=bold)
+
+
+def status_word(status: str) -> str:
+    return coloured(f"{MARKS.get(status, '·')} {status}", COLOURS.get(status))
+
+
+def clean(text: str) -> str:
+    """Data in one line, that cannot talk to the terminal."""
+    return printable(" ".join(text.split("\n")))
+
+
+def clean_lines(text: str) -> list[str]:
+    """Data as lines, none of which can talk to the terminal."""
+    return [printable(line.removesuffix("\r")) for line in text.split("\n")]
+
+
+def as_json(data: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+
+
+def data_lines(data: Any) -> list[str]:
+    """Data as people read it: a text as it is, anything else as JSON."""
+    return clean_lines(data if isinstance(data, str) else as_json(data))
+
+
+def one_line(data: Any, width: int) -> str:
+    """Data in one line, cut where it is too long."""
+    text = clean(data if isinstance(data, str) else msgspec.json.encode(data).decode())
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def table(rows: Iterable[Iterable[str]], head: Iterable[str]) -> list[str]:
+    """Columns as wide as their widest cell; the last one is as wide as it is."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)][:-1]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]) for row in cells
+    ]

@@ -1,0 +1,277 @@
+"""Settings: one frozen object, read once by whoever starts something, handed down from there.
+
+Comes in: flags, the environment and the folder the user stands in. Goes out: `Settings`, or an error that names the
+key, where its value came from, what was wanted and what was found. A flag wins over a `NOETL_*` variable, that over
+the nearest `noetl.toml` upward. Nothing is created or opened here but that file. Every key is in docs/settings.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from noetl.errors import RequestError, StoreUnusable
+
+FILE_NAME = "noetl.toml"
+HOME_NAME = ".noetl"
+STORE_NAME = "noetl.db"
+FILE_BYTES_MAX = 1024 * 1024
+LIST_ITEMS_MAX = 1000
+SQLITE = "sqlite:///"
+POSTGRES_SCHEMES = ("postgresql", "postgres")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator chose."""
+
+    home: Path  # data lives here
+    store_url: str  # sqlite:///, the path absolute
+    http_allow: tuple[str, ...] = ()
+    script_roots: tuple[Path, ...] = ()
+    slots: int = 128
+    process_slots: int = 2
+    python_memory_mb: int = 1024
+    results_mb_max: int = 64
+
+    @property
+    def store_path(self) -> Path:
+        return Path(self.store_url.removeprefix(SQLITE))
+
+    @property
+    def result_bytes_max(self) -> int:
+        return self.results_mb_max * 1024 * 1024
+
+
+class Given(NamedTuple):
+    """A value as somebody gave it."""
+
+    key: str
+    value: Any
+    origin: str  # for messages: --store, NOETL_SLOTS, noetl.toml:3
+    folder: Path  # what a relative path is relative to
+
+
+class Setting(NamedTuple):
+    """One key of noetl.toml; its variable is NOETL_ and the key in capitals, with _ for the dot."""
+
+    key: str
+    read: Callable[[Given], Any]
+
+    @property
+    def variable(self) -> str:
+        return "NOETL_" + self.key.upper().replace(".", "_")
+
+    @property
+    def field(self) -> str:
+        return self.key.replace(".", "_")
+
+
+def load(*, home: str | None = None, store: str | None = None, environ: Mapping[str, str], folder: Path) -> Settings:
+    """The settings that hold in a folder."""
+    flags = {"home": ("--home", home), "store.url": ("--store", store)}
+    file = nearest(folder, FILE_NAME, Path.is_file)
+    written = read_file(file) if file else {}
+    chosen: dict[str, Any] = {"process_slots": cores()}
+    for setting in SETTINGS:
+        name, value = flags.get(setting.key, ("", None))
+        if value is not None:
+            given = Given(setting.key, value, name, folder)
+        elif environ.get(setting.variable):  # an empty variable is an unset one
+            given = Given(setting.key, environ[setting.variable], setting.variable, folder)
+        elif setting.key in written:
+            given = written[setting.key]
+        else:
+            continue
+        chosen[setting.field] = setting.read(given)
+    chosen.setdefault("home", default_home(environ, folder))
+    chosen.setdefault("store_url", url_of(chosen["home"] / STORE_NAME))
+    return Settings(**chosen)
+
+
+# --- where things are ------------------------------------------------------------------------------------------------
+
+
+def nearest(folder: Path, name: str, is_it: Callable[[Path], bool]) -> Path | None:
+    """The file or folder of that name here or in the nearest folder above."""
+    here = folder.absolute()
+    return next((path for above in (here, *here.parents) if is_it(path := above / name)), None)
+
+
+def default_home(environ: Mapping[str, str], folder: Path) -> Path:
+    """The nearest .noetl/ upward, else a folder of our own in the user's data directory."""
+    return nearest(folder, HOME_NAME, Path.is_dir) or user_data(environ) / "noetl"
+
+
+def user_data(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where programs keep a user's data on this system."""
+    if platform == "win32":
+        local = environ.get("LOCALAPPDATA")
+        return Path(local) if local else user_folder(environ) / "AppData" / "Local"
+    if platform == "darwin":
+        return user_folder(environ) / "Library" / "Application Support"
+    chosen = environ.get("XDG_DATA_HOME", "")
+    return Path(chosen) if chosen.startswith("/") else user_folder(environ) / ".local" / "share"
+
+
+def user_folder(environ: Mapping[str, str]) -> Path:
+    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+
+
+def cores() -> int:
+    """The cores this process may use, which in a container are fewer than the machine has."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+# --- noetl.toml ------------------------------------------------------------------------------------------------------
+
+
+def read_file(file: Path) -> dict[str, Given]:
+    """The values of a noetl.toml by key; a key that is no setting is an error."""
+    import tomllib
+
+    with file.open("rb") as stream:
+        data = stream.read(FILE_BYTES_MAX + 1)
+    if len(data) > FILE_BYTES_MAX:
+        raise RequestError(f"{file} may have {FILE_BYTES_MAX} bytes, but has more")
+    try:
+        text = data.decode("utf-8")
+        table = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RequestError(f"{file} is not TOML: {error}") from None
+    return {
+        key: Given(key, value, f"{file}{line_of(text, key)}", file.parent) for key, value in flat(table, file, text)
+    }
+
+
+def flat(table: dict[str, Any], file: Path, text: str, prefix: str = "") -> list[tuple[str, Any]]:
+    """The values of nested tables under their dotted keys."""
+    found: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if key in KNOWN:
+            found.append((key, value))
+        elif isinstance(value, dict) and any(known.startswith(f"{key}.") for known in KNOWN):
+            found += flat(value, file, text, f"{key}.")
+        else:
+            raise RequestError(f'{file}{line_of(text, key)}: there is no setting "{key}"; {advice(key)}')
+    return found
+
+
+def line_of(text: str, key: str) -> str:
+    """`:3`, where a line begins with the key or its last part; else nothing. For messages, so near is good enough."""
+    words = (key, key.rpartition(".")[2])
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.partition("=")[0].strip().strip("\"'[]") in words:
+            return f":{number}"
+    return ""
+
+
+def advice(key: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, KNOWN, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"the settings are: {', '.join(KNOWN)}"
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def refuse(given: Given, wanted: str, found: str | None = None) -> NoReturn:
+    shown = repr(given.value) if found is None else found
+    raise RequestError(f"{given.key} (from {given.origin}) must be {wanted}, but is {shown}")
+
+
+def whole_number(least: int, most: int) -> Callable[[Given], int]:
+    def read(given: Given) -> int:
+        value = given.value
+        if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+            value = int(value) if len(value) < 20 else most + 1
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            refuse(given, f"a whole number from {least} to {most}")
+        return value
+
+    return read
+
+
+def path(given: Given) -> Path:
+    if not isinstance(given.value, str) or not given.value.strip() or "\0" in given.value:
+        refuse(given, "a path")
+    return Path(os.path.normpath(given.folder.absolute() / Path(given.value).expanduser()))
+
+
+def home_folder(given: Given) -> Path:
+    folder = path(given)
+    if folder.exists() and not folder.is_dir():
+        refuse(given, "a folder", f"the file {folder}")
+    return folder
+
+
+def words(given: Given) -> tuple[str, ...]:
+    """A list of texts; in a variable, texts with commas between them."""
+    value = given.value.split(",") if isinstance(given.value, str) else given.value
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value) or len(value) > LIST_ITEMS_MAX:
+        refuse(given, f"a list of at most {LIST_ITEMS_MAX} texts")
+    return tuple(word.strip() for word in value if word.strip())
+
+
+def hosts(given: Given) -> tuple[str, ...]:
+    """Host names, addresses and networks (10.0.0.0/8)."""
+    found = words(given)
+    for word in found:
+        if "://" in word or any(char.isspace() for char in word):
+            refuse(given, "a list of hosts and networks, such as db.local or 10.0.0.0/8", f'"{word}"')
+        if "/" in word:
+            check_network(given, word)
+    return found
+
+
+def check_network(given: Given, word: str) -> None:
+    from ipaddress import ip_network
+
+    try:
+        ip_network(word)
+    except ValueError as error:
+        refuse(given, "a list of hosts and networks, such as db.local or 10.0.0.0/8", f'"{word}": {error}')
+
+
+def paths(given: Given) -> tuple[Path, ...]:
+    return tuple(path(given._replace(value=word)) for word in words(given))
+
+
+def url_of(file: Path) -> str:
+    return SQLITE + str(file)
+
+
+def store_url(given: Given) -> str:
+    """sqlite:///relative.db or sqlite:////absolute.db, made absolute. What stands in another URL may be a password."""
+    value = given.value if isinstance(given.value, str) else ""
+    scheme = value.partition("://")[0]
+    if scheme in POSTGRES_SCHEMES:
+        raise StoreUnusable(
+            f"store.url (from {given.origin}) names PostgreSQL, which this version cannot use as a store yet. "
+            f"Leave it away, or set {SQLITE}{STORE_NAME}"
+        )
+    name = value.removeprefix(SQLITE)
+    if not value.startswith(SQLITE) or name in ("", "/", ":memory:") or name.endswith("/") or "?" in name:
+        found = f'"{value}"' if scheme == "sqlite" or "@" not in value else f'"{scheme}://…"'
+        refuse(given, f"{SQLITE}relative/file.db or {SQLITE}/absolute/file.db", found)
+    return url_of(path(given._replace(value=name)))
+
+
+SETTINGS = (
+    Setting("home", home_folder),
+    Setting("store.url", store_url),
+    Setting("http.allow", hosts),
+    Setting("script.roots", paths),
+    Setting("slots", whole_number(1, 100_000)),
+    Setting("process_slots", whole_number(1, 1024)),
+    Setting("python.memory_mb", whole_number(16, 1024 * 1024)),
+    Setting("results.mb_max", whole_number(1, 1024)),
+)
+KNOWN = tuple(setting.key for setting in SETTINGS)

@@ -1,0 +1,157 @@
+"""Playbooks by path and version: registered by content, never changed, parsed once (PB-07, PB-08).
+
+A text comes in as bytes with the flags it is read with. What does not check is refused, with its findings, before
+anything is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from noetl.clock import Clock
+from noetl.dsl.check import Checked, check
+from noetl.dsl.findings import ERROR, Finding, as_text
+from noetl.dsl.kinds import Kinds
+from noetl.dsl.model import Playbook
+from noetl.dsl.normalize import normalize
+from noetl.dsl.source import Source
+from noetl.engine.net import Net
+from noetl.errors import InvalidPlaybook, MissingLibrary, UnknownPlaybook
+from noetl.stores.contract import Entry, Store
+
+PLAYBOOKS_MAX = 256  # kept parsed at once
+FILE_ENDINGS = ("", ".yaml", ".yml")
+FILE_BYTES_MAX = 1024 * 1024
+
+
+class Text(msgspec.Struct, frozen=True, kw_only=True):
+    """A playbook as it was handed in."""
+
+    data: bytes
+    name: str  # of its file, for messages
+    is_legacy: bool = False
+    is_upstream: bool = False
+
+    @property
+    def sha(self) -> str:
+        flags = f"{int(self.is_legacy)}{int(self.is_upstream)}\n".encode()
+        return hashlib.sha256(flags + self.data).hexdigest()
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A playbook that is ready to run."""
+
+    playbook: Playbook
+    net: Net
+
+
+class Catalog:
+    """The playbooks of a store."""
+
+    def __init__(self, store: Store, kinds: Kinds, clock: Clock) -> None:
+        self.store = store
+        self.kinds = kinds
+        self.clock = clock
+        self._loaded: dict[str, Loaded] = {}
+
+    async def register(self, text: Text) -> Entry:
+        """Keep a playbook that checks; the same content again is the same version."""
+        loaded = self._load(text, is_run=False)
+        entry = Entry(
+            path=loaded.playbook.path,
+            version=0,
+            sha=text.sha,
+            text=text.data,
+            name=text.name,
+            label=loaded.playbook.version,
+            is_legacy=text.is_legacy,
+            is_upstream=text.is_upstream,
+            created_at=self.clock.now(),
+        )
+        return await self.store.register(entry)
+
+    async def find(self, path: str, version: int | None) -> Entry:
+        """A registered playbook; raises UnknownPlaybook."""
+        entry = await self.store.entry(path, version)
+        if entry is None:
+            newest = await self.store.entry(path) if version is not None else None
+            known = f" (it has versions 1 to {newest.version})" if newest else ""
+            raise UnknownPlaybook(path, version, known)
+        return entry
+
+    async def find_beside(self, path: str, version: int | None, folder: str) -> Entry:
+        """A playbook that another one calls: a file beside the caller, else a path of the catalog."""
+        text = beside(path, folder) if version is None else None
+        return await self.register(text) if text else await self.find(path, version)
+
+    async def loaded(self, sha: str, planned: list[list[Any]]) -> Loaded:
+        """The playbook that an execution runs, with the steps planned for it."""
+        from noetl.control.planning import extended
+
+        if sha not in self._loaded:
+            entry = await self.store.entry_by_sha(sha)
+            if entry is None:
+                raise UnknownPlaybook(sha)
+            self._load(text_of(entry), is_run=True)
+        loaded = self._loaded[sha]
+        return extended(loaded, planned, self.kinds) if planned else loaded
+
+    def _load(self, text: Text, *, is_run: bool) -> Loaded:
+        found = self._loaded.get(text.sha)
+        if found is None:
+            playbook = playbook_of(text, self.kinds)
+            found = self._loaded[text.sha] = Loaded(playbook, Net(playbook))
+            while len(self._loaded) > PLAYBOOKS_MAX:
+                del self._loaded[next(iter(self._loaded))]
+        if is_run:
+            refuse_missing(found.playbook, self.kinds)
+        return found
+
+
+def text_of(entry: Entry) -> Text:
+    return Text(data=entry.text, name=entry.name, is_legacy=entry.is_legacy, is_upstream=entry.is_upstream)
+
+
+def playbook_of(text: Text, kinds: Kinds) -> Playbook:
+    """The one playbook of a text, or InvalidPlaybook with all its findings."""
+    checked = check(text.data, text.name, kinds, is_legacy=text.is_legacy, is_upstream=text.is_upstream)
+    if not checked.is_valid:
+        raise invalid(text.name, checked)
+    if len(checked.drafts) != 1:
+        found = "no playbook" if not checked.drafts else f"{len(checked.drafts)} playbooks"
+        raise InvalidPlaybook(text.name, f"one file runs one playbook, but there is {found} in it", [], checked.source)
+    return normalize(checked.drafts[0])
+
+
+def invalid(name: str, checked: Checked) -> InvalidPlaybook:
+    errors = [finding for finding in checked.findings if finding.severity == ERROR]
+    return InvalidPlaybook(name, report(errors, checked.source), list(checked.findings), checked.source)
+
+
+def report(findings: list[Finding], source: Source) -> str:
+    return "\n\n".join(as_text(finding, source) for finding in findings)
+
+
+def refuse_missing(playbook: Playbook, kinds: Kinds) -> None:
+    """A kind whose library is not installed fails at the start, not in the middle."""
+    tasks = [task for step in playbook.steps.values() for task in (*step.tasks, *step.compensation)]
+    for name in sorted({task.kind for task in (*tasks, *playbook.workbook.values())}):
+        kind = kinds.get(name)
+        if kind is not None and kind.is_missing:
+            raise MissingLibrary(f'kind: {name} needs: pip install "noetl[{kind.extra}]"')
+
+
+def beside(path: str, folder: str) -> Text | None:
+    """A playbook file beside the caller's; None: there is none. Never one outside its folder."""
+    if not folder or path.startswith("/") or ".." in path.split("/") or "\0" in path:
+        return None
+    root = Path(folder).resolve()
+    for ending in FILE_ENDINGS:
+        file = (root / f"{path}{ending}").resolve()
+        if file.is_relative_to(root) and file.is_file() and file.stat().st_size <= FILE_BYTES_MAX:
+            return Text(data=file.read_bytes(), name=str(file.relative_to(root)))
+    return None

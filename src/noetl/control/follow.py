@@ -1,0 +1,236 @@
+"""What follows from events outside their own log: children, parents, stored lists, plans, timers, the doorbell.
+
+Within a batch: a child is created in the transaction that records who waits for it, and its end reaches the parent in
+the transaction that records it (TL-04). After a batch: whatever needs the disk or time, each ending in an operation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from noetl.control.catalog import Catalog
+from noetl.control.intake import Intake
+from noetl.control.live import folded
+from noetl.control.planning import BadPlan, new_steps, steps_of
+from noetl.control.stored_lists import StoredLists
+from noetl.control.timers import Timers
+from noetl.engine import commands as ops
+from noetl.engine.commands import Change, Operation
+from noetl.engine.output import Error
+from noetl.engine.state import State
+from noetl.errors import NoetlError
+from noetl.references import reference_of
+from noetl.stores.contract import LIVE, Execution, Store
+
+CHILD_DEPTH_MAX = 32
+NewId = Callable[[], Awaitable[int]]
+
+
+class Following:
+    """See above."""
+
+    def __init__(
+        self, *, intake: Intake, catalog: Catalog, store: Store, lists: StoredLists, timers: Timers, new_id: NewId
+    ) -> None:
+        self.intake = intake
+        self.catalog = catalog
+        self.store = store
+        self.lists = lists
+        self.timers = timers
+        self.new_id = new_id
+        self.ring: Callable[[], None] = lambda: None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._within: dict[type[Change], Callable[[Any], Awaitable[list[Operation]]]] = {
+            ops.ChildWanted: self._start_child,
+            ops.ParentTold: self._tell_parent,
+            ops.ChildrenCancelled: self._cancel_children,
+        }
+        self._after: dict[type[Change], Callable[[Any], Coroutine[Any, Any, Operation]]] = {
+            ops.ListWanted: self._collect,
+            ops.CountWanted: self._count,
+            ops.ElementWanted: self._read_element,
+            ops.PlanWanted: self._check_plan,
+        }
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._tasks
+
+    # --- within the batch --------------------------------------------------------------------------------------------
+
+    async def within(self, change: Change) -> list[Operation]:
+        handler = self._within.get(type(change))
+        return await handler(change) if handler else []
+
+    async def _start_child(self, wanted: ops.ChildWanted) -> list[Operation]:
+        key = wanted.child["key"]
+        existing = await self.store.execution_by_parent(key)
+        if existing is not None:
+            return await self._reattach(wanted, existing)
+        if wanted.depth > CHILD_DEPTH_MAX:
+            return [_refused(wanted, "limit", f"children may be nested {CHILD_DEPTH_MAX} deep; does one call itself?")]
+        parent = await self.intake.executions.get(wanted.key[0])
+        try:
+            entry = await self.catalog.find_beside(
+                str(wanted.child["path"]), version_of(wanted.child.get("version")), parent.folder
+            )
+            await self.catalog.loaded(entry.sha, [])
+        except NoetlError as error:
+            return [_refused(wanted, "child_failed", str(error))]
+        return [
+            ops.Start(
+                execution_id=await self.new_id(),
+                path=entry.path,
+                version=entry.version,
+                sha=entry.sha,
+                payload=wanted.child.get("payload") or {},
+                folder=parent.folder,
+                parent_execution_id=wanted.key[0],
+                parent_key=key,
+                depth=wanted.depth,
+                trace_id=wanted.trace_id,
+            )
+        ]
+
+    async def _reattach(self, wanted: ops.ChildWanted, child: Execution) -> list[Operation]:
+        """The caller was taken up again: go on with the child it has, or take what that came to."""
+        if child.status in LIVE:
+            return [ops.Recover(execution_id=child.id)]
+        state = await folded(self.store, child.id)
+        return [_child_ended(wanted.child["key"], state, wanted.child.get("return_step"))]
+
+    async def _tell_parent(self, told: ops.ParentTold) -> list[Operation]:
+        parent = await self.intake.executions.get(told.parent_execution_id)
+        wanted = _awaited_child(parent.state, told.parent_key)
+        if wanted is None:
+            return []
+        child = State(
+            execution_id=told.child_execution_id,
+            status=told.result,
+            output=told.output,
+            outputs=told.outputs,
+            error=told.error,
+        )
+        return [_child_ended(told.parent_key, child, wanted.get("return_step"))]
+
+    async def _cancel_children(self, cancelled: ops.ChildrenCancelled) -> list[Operation]:
+        children = await self.store.children(cancelled.execution_id)
+        reason = "its parent was cancelled or failed"
+        return [ops.Cancel(execution_id=child.id, reason=reason) for child in children if child.status in LIVE]
+
+    # --- after the batch ---------------------------------------------------------------------------------------------
+
+    def after(self, changes: list[Change]) -> None:
+        for change in changes:
+            if isinstance(change, ops.TimerSet):
+                self.timers.set(change)
+            elif isinstance(change, ops.MoreWanted):
+                self.intake.post(ops.Continue(execution_id=change.execution_id, run=change.run))
+            elif type(change) in self._after:
+                self._spawn(self._ask(self._after[type(change)], change))
+        self.ring()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, handler: Callable[[Any], Coroutine[Any, Any, Operation]], change: Change) -> None:
+        """Do something slow, and ask for what follows from it."""
+        try:
+            operation = await handler(change)
+        except NoetlError as error:
+            execution_id: int = getattr(change, "execution_id", 0)
+            operation = ops.Incident(execution_id=execution_id, message=str(error))
+        self.intake.post(operation)
+
+    async def _collect(self, wanted: ops.ListWanted) -> Operation:
+        live = await self.intake.executions.get(wanted.execution_id)
+        run = live.state.runs[wanted.run]
+        count = run.loop.count if run.loop else 0
+        reference = await self.lists.collect(wanted.execution_id, wanted.run, count)
+        return ops.Collected(execution_id=wanted.execution_id, run=wanted.run, ref=reference.as_data())
+
+    async def _count(self, wanted: ops.CountWanted) -> Operation:
+        found: dict[str, Any] = {"count": 0, "error": None}
+        try:
+            found["count"] = await self.lists.count(reference_of(wanted.ref))
+        except (NoetlError, ValueError) as error:
+            found["error"] = list_error(error)
+        return ops.Counted(execution_id=wanted.execution_id, run=wanted.run, iter=wanted.iter, ref=wanted.ref, **found)
+
+    async def _read_element(self, wanted: ops.ElementWanted) -> Operation:
+        live = await self.intake.executions.get(wanted.execution_id)
+        loop = live.state.runs[wanted.run].loop
+        found: dict[str, Any] = {"element": None, "error": None}
+        try:
+            reference = reference_of(loop.ref) if loop else None
+            found["element"] = await self.lists.element((wanted.execution_id, wanted.run), reference, wanted.iter)
+        except (NoetlError, ValueError) as error:
+            found["error"] = list_error(error)
+        return ops.ElementRead(execution_id=wanted.execution_id, run=wanted.run, iter=wanted.iter, **found)
+
+    async def _check_plan(self, wanted: ops.PlanWanted) -> Operation:
+        live = await self.intake.executions.get(wanted.execution_id)
+        playbook = live.loaded.playbook
+        try:
+            steps = steps_of(wanted.data)
+            new_steps(playbook, playbook.steps, steps, self.catalog.kinds)
+        except BadPlan as error:
+            refused = Error(kind="type", message=str(error)).as_data()
+            return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, error=refused)
+        return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, steps=steps)
+
+
+def list_error(error: Exception) -> dict[str, Any]:
+    kind = getattr(error, "kind", "type")
+    return Error(kind=kind, message=str(error)).as_data()
+
+
+def version_of(found: Any) -> int | None:
+    """The version a caller names: a number, or the newest."""
+    if found is None or found in ("latest", ""):
+        return None
+    try:
+        return int(found)
+    except (TypeError, ValueError):
+        return -1  # no version is called so: the catalog says which there are
+
+
+def _awaited_child(state: State, key: str) -> dict[str, Any] | None:
+    place = place_of(key)
+    run = state.runs.get(place[0])
+    job = run.jobs.get(place[1]) if run else None
+    return job.child if job and job.child and job.child.get("key") == key else None
+
+
+def place_of(key: str) -> tuple[int, int, str]:
+    """run, iter and task of an idempotency key (ids.py)."""
+    _, run, index, rest = key.split(":", 3)
+    return int(run), int(index), rest.rsplit(":", 1)[0]
+
+
+def _refused(wanted: ops.ChildWanted, kind: str, message: str) -> Operation:
+    _, run, index = wanted.key
+    error = Error(kind=kind, message=message).as_data()
+    return ops.ChildEnded(
+        execution_id=wanted.key[0], run=run, iter=index, task=wanted.task, key=wanted.child["key"], error=error
+    )
+
+
+def _child_ended(key: str, child: State, return_step: Any) -> Operation:
+    run, index, task = place_of(key)
+    output = child.outputs.get(str(return_step)) if return_step else child.output
+    return ops.ChildEnded(
+        execution_id=int(key.partition(":")[0]),
+        run=run,
+        iter=index,
+        task=task,
+        key=key,
+        child_execution_id=child.execution_id,
+        result=child.status,
+        output=output,
+        error=child.error,
+    )

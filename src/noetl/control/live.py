@@ -1,0 +1,85 @@
+"""Executions in memory: the state of each one that is under way, rebuilt from its log when it is not there.
+
+A state in memory never runs ahead of its log for others to see: the pump changes it within a batch, and forgets it
+(`forget`) whenever a batch fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from noetl.control.catalog import Catalog, Loaded
+from noetl.engine.apply import apply
+from noetl.engine.events import Event
+from noetl.engine.state import State
+from noetl.errors import UnknownExecution
+from noetl.stores.contract import Store
+
+EVENTS_PER_READ = 5_000
+
+
+class Live(msgspec.Struct, kw_only=True):
+    """An execution under way."""
+
+    state: State
+    loaded: Loaded
+    folder: str = ""
+
+
+class Executions:
+    """The executions of this process."""
+
+    def __init__(self, store: Store, catalog: Catalog) -> None:
+        self.store = store
+        self.catalog = catalog
+        self._live: dict[int, Live] = {}
+
+    def add(self, live: Live) -> None:
+        self._live[live.state.execution_id] = live
+
+    def known(self, execution_id: int) -> Live | None:
+        """An execution, if it is in memory."""
+        return self._live.get(execution_id)
+
+    def forget(self, execution_id: int) -> None:
+        self._live.pop(execution_id, None)
+
+    async def get(self, execution_id: int) -> Live:
+        """An execution, from memory or from its log."""
+        found = self._live.get(execution_id)
+        if found is None:
+            found = self._live[execution_id] = await self.rebuilt(execution_id, [])
+        return found
+
+    async def rebuilt(self, execution_id: int, further: list[Event]) -> Live:
+        """An execution from its log, and from events that are decided but not committed yet."""
+        row = await self.store.execution(execution_id)
+        if row is None and not further:
+            raise UnknownExecution(execution_id, self.store.name)
+        state = await folded(self.store, execution_id)
+        for event in further:
+            apply(state, event)
+        loaded = await self.catalog.loaded(state.sha, state.planned)
+        return Live(state=state, loaded=loaded, folder=row.folder if row else "")
+
+    async def extend(self, live: Live, steps: list[Any]) -> None:
+        """Add planned steps to an execution's graph."""
+        live.loaded = await self.catalog.loaded(live.state.sha, [*live.state.planned, steps])
+
+    def __iter__(self) -> Any:
+        return iter(list(self._live.values()))
+
+
+async def folded(store: Store, execution_id: int, until: int | None = None) -> State:
+    """The state after a log, or after its first `until` events (EV-05)."""
+    state = State(execution_id=execution_id)
+    while until is None or state.seq < until:
+        limit = EVENTS_PER_READ if until is None else min(EVENTS_PER_READ, until - state.seq)
+        rows = await store.events(execution_id, state.seq, limit)
+        for _, event in rows:
+            apply(state, event)
+        if len(rows) < limit:
+            break
+    return state

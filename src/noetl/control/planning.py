@@ -1,0 +1,74 @@
+"""Dynamic mode (RT-08): steps that a planner returned, checked like any playbook and added to one execution's graph.
+
+The planner's data is a list of steps, or `{steps: […]}`, as they would stand in a workflow. They are checked together
+with the steps there are, so a plan may lead back into the playbook. The planner's token goes to the first planned step;
+after an empty plan the planner's own arcs are asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from noetl.control.catalog import Loaded, Text, playbook_of
+from noetl.dsl.kinds import Kinds
+from noetl.dsl.model import Playbook, Step
+from noetl.engine.net import Net
+from noetl.errors import InvalidPlaybook
+
+STEPS_MAX = 1000
+HEAD = {"apiVersion": "noetl.io/v2", "kind": "Playbook"}
+
+
+class BadPlan(Exception):
+    """What a planner returned is not a list of steps that checks."""
+
+
+def steps_of(data: Any) -> list[Any]:
+    """The steps in what a planner returned."""
+    found = data.get("steps") if isinstance(data, dict) else data
+    if not isinstance(found, list) or not all(isinstance(step, dict) for step in found):
+        raise BadPlan("a planner must return a list of steps, or {steps: [...]}")
+    if len(found) > STEPS_MAX:
+        raise BadPlan(f"a plan may have {STEPS_MAX} steps, but this has {len(found)}")
+    return found
+
+
+def extended(loaded: Loaded, planned: list[list[Any]], kinds: Kinds) -> Loaded:
+    """A playbook with the steps that were planned for one execution."""
+    steps = dict(loaded.playbook.steps)
+    for plan in planned:
+        steps.update(new_steps(loaded.playbook, steps, plan, kinds))
+    playbook = msgspec.structs.replace(loaded.playbook, steps=steps)
+    return Loaded(playbook, Net(playbook))
+
+
+def new_steps(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds: Kinds) -> dict[str, Step]:
+    """The steps of one plan; raises BadPlan."""
+    if not plan:
+        return {}
+    names = [step.get("step") for step in plan]
+    taken = sorted(str(name) for name in names if name in known)
+    if taken:
+        raise BadPlan(f"the plan names steps that exist already: {', '.join(taken)}")
+    made = _parsed(playbook, known, plan, kinds)
+    return {name: step for name, step in made.steps.items() if name in names}
+
+
+def _parsed(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds: Kinds) -> Playbook:
+    """Check a plan as the workflow of a playbook in which the known steps stand as places to go to."""
+    others: list[Any] = [{"step": name, "tool": {"kind": "noop"}} for name in known]
+    arcs = [{"step": name} for name in dict.fromkeys([*(step.get("step") for step in plan), *known])]
+    root: Any = {"step": "__plan__", "next": {"spec": {"mode": "inclusive"}, "arcs": arcs}}
+    document = {
+        **HEAD,
+        "metadata": {"name": playbook.name},
+        "workload": playbook.workload,
+        "executor": {"spec": {"entry_step": "__plan__"}},
+        "workflow": [root, *plan, *others],
+    }
+    try:
+        return playbook_of(Text(data=msgspec.json.encode(document), name="plan"), kinds)
+    except InvalidPlaybook as error:
+        raise BadPlan(f"the plan does not check: {error.report.splitlines()[0] if error.report else error}") from error

@@ -1,0 +1,135 @@
+"""Looking at executions: rows, timelines, envelopes, states at any event. Reads a store, writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from noetl.clock import Clock
+from noetl.control.catalog import text_of
+from noetl.control.live import EVENTS_PER_READ, folded
+from noetl.engine.decide import row_status
+from noetl.engine.events import PlaybookProcessed
+from noetl.errors import RequestError, UnknownExecution
+from noetl.projections.envelopes import Envelopes, timestamp
+from noetl.projections.progress import Progress
+from noetl.projections.summary import summary as summarised
+from noetl.projections.timeline import Timeline
+from noetl.projections.timeline import show as shown
+from noetl.stores.contract import Entry, Execution, Store
+
+FOLLOW_SECONDS = 0.1
+
+
+async def row_of(store: Store, execution_id: int) -> Execution:
+    row = await store.execution(execution_id)
+    if row is None:
+        raise UnknownExecution(execution_id, store.name)
+    return row
+
+
+async def listed(store: Store, limit: int, status: str | None) -> list[dict[str, Any]]:
+    """The newest executions, newest first."""
+    return [listed_row(row) for row in await store.executions(limit, None, status)]
+
+
+def listed_row(row: Execution) -> dict[str, Any]:
+    duration = None if row.ended_at is None else round((row.ended_at - row.created_at) * 1000)
+    return {
+        "execution_id": str(row.id),
+        "path": row.path,
+        "version": row.version,
+        "status": row.status,
+        "created_at": timestamp(row.created_at),
+        "duration_ms": duration,
+        "parent_execution_id": None if row.parent_id is None else str(row.parent_id),
+    }
+
+
+async def progress_of(store: Store, execution_id: int, timeline: Timeline | None = None) -> Progress:
+    """What an execution has come to, from its log."""
+    progress, seq = Progress(), 0
+    while True:
+        rows = await store.events(execution_id, seq, EVENTS_PER_READ)
+        for _, event in rows:
+            progress.apply(event)
+            if timeline:
+                timeline.apply(event)
+        seq += len(rows)
+        if len(rows) < EVENTS_PER_READ:
+            return progress
+
+
+async def summary(store: Store, execution_id: int, step_names: list[str]) -> dict[str, Any]:
+    """The document that `run` prints, from the log."""
+    await row_of(store, execution_id)
+    return summarised(execution_id, await progress_of(store, execution_id), step_names)
+
+
+async def show(store: Store, execution_id: int) -> dict[str, Any]:
+    await row_of(store, execution_id)
+    timeline = Timeline()
+    return shown(execution_id, await progress_of(store, execution_id, timeline), timeline)
+
+
+async def envelopes(store: Store, execution_id: int, after: int) -> AsyncIterator[dict[str, Any]]:
+    """The events of an execution as people and machines read them (EV-01), those after `after`."""
+    await row_of(store, execution_id)
+    made, seq = Envelopes(execution_id), 0
+    while True:
+        rows = await store.events(execution_id, seq, EVENTS_PER_READ)
+        for seq, event in rows:
+            envelope = made.envelope(seq, event)
+            if seq > after:
+                yield envelope
+        if len(rows) < EVENTS_PER_READ:
+            return
+
+
+async def followed(store: Store, execution_id: int, after: int, clock: Clock) -> AsyncIterator[dict[str, Any]]:
+    """As `envelopes`, and on as the log grows, until the execution has ended."""
+    await row_of(store, execution_id)
+    made, seq = Envelopes(execution_id), 0
+    while True:
+        rows = await store.events(execution_id, seq, EVENTS_PER_READ)
+        for seq, event in rows:
+            envelope = made.envelope(seq, event)
+            if seq > after:
+                yield envelope
+            if isinstance(event, PlaybookProcessed):
+                return
+        if not rows:
+            await clock.sleep(FOLLOW_SECONDS)
+
+
+async def state_at(store: Store, execution_id: int, at: int | None) -> dict[str, Any]:
+    """The state of an execution after any of its events."""
+    row = await row_of(store, execution_id)
+    if at is not None and not 1 <= at <= row.head:
+        raise RequestError(f"--at must be from 1 to {row.head}, the events of execution {execution_id}; found {at}")
+    state = await folded(store, execution_id, at)
+    data: dict[str, Any] = msgspec.to_builtins(state)
+    return {**data, "execution_id": str(execution_id), "seq": state.seq, "status": row_status(state)}
+
+
+async def catalog_rows(store: Store) -> list[dict[str, Any]]:
+    return [catalog_row(entry) for entry in await store.entries()]
+
+
+def catalog_row(entry: Entry) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "version": entry.version,
+        "sha": entry.sha,
+        "name": entry.name,
+        "label": entry.label,
+        "is_legacy": entry.is_legacy,
+        "is_upstream": entry.is_upstream,
+        "created_at": timestamp(entry.created_at),
+    }
+
+
+def catalog_text(entry: Entry) -> dict[str, Any]:
+    return {**catalog_row(entry), "text": text_of(entry).data.decode("utf-8", "replace")}

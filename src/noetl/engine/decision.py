@@ -1,0 +1,78 @@
+"""One decision in the making: what it is about, and the events it has come to so far.
+
+An event is applied as soon as it is decided, so that what follows sees it; the pump commits all of them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from noetl.dsl.model import Playbook, Step
+from noetl.engine import events as facts
+from noetl.engine import scopes, views
+from noetl.engine.apply import apply
+from noetl.engine.commands import Change
+from noetl.engine.effects import effects
+from noetl.engine.events import Event
+from noetl.engine.net import Net
+from noetl.engine.state import Run, State
+from noetl.engine.values import rendered
+
+EMITS_ON = (facts.StepScheduled, facts.StepStarted, facts.StepDone, facts.StepFailed, facts.LoopStarted, facts.LoopDone)
+
+
+class Decision:
+    """The engine at work on one operation."""
+
+    def __init__(self, playbook: Playbook, net: Net, state: State, now: float) -> None:
+        self.playbook = playbook
+        self.net = net
+        self.state = state
+        self.now = now
+        self.events: list[Event] = []
+        self.changes: list[Change] = []
+        self.agenda: list[int] = []  # runs whose loop is to be looked at
+        self.ctx_before = state.ctx
+
+    def emit(self, event: Event) -> None:
+        """Decide a fact."""
+        apply(self.state, event)
+        self.events.append(event)
+        self.changes.extend(effects(self.state, event))
+        if type(event) in EMITS_ON:
+            self._emit_own(event)
+
+    def _emit_own(self, event: Any) -> None:
+        """The author's own events at this boundary (ST-10)."""
+        step = self.playbook.steps.get(event.step)
+        name = facts.name_of(event)
+        for emission in step.emissions if step else ():
+            if emission.on == name:
+                self.emit(
+                    facts.Emitted(
+                        ts=self.now, run=event.run, iter=event.iter, event=emission.name, step=event.step, on=name
+                    )
+                )
+
+    def after(self, change: Change) -> None:
+        """Ask for something once the events stand."""
+        self.changes.append(change)
+
+    def step(self, run: Run) -> Step:
+        return self.playbook.steps[run.step]
+
+    @property
+    def has_ctx_changed(self) -> bool:
+        return self.state.ctx is not self.ctx_before
+
+    def step_input(self, run: Run) -> dict[str, Any]:
+        """The token's args overlaid by the step's input, as a pipeline renders it (TK-11)."""
+        step = self.step(run)
+        if not step.input:
+            return run.args
+        scope = scopes.server_scope(self.state, run, ctx=run.ctx, output=views.readable(run.carried))
+        return {**run.args, **{name: rendered(value, scope) for name, value in step.input.items()}}
+
+
+Handler = Callable[[Decision, Any], None]

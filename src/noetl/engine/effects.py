@@ -1,0 +1,107 @@
+"""event → what must follow outside this log: jobs in and out of the queue, timers (protocol §3).
+
+The queue is a projection of the log: `pending` gives the same changes for a whole state, after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from noetl.engine import events as facts
+from noetl.engine.commands import (
+    Change,
+    ChildWanted,
+    JobAdded,
+    JobGone,
+    JobParked,
+    JobReady,
+    Key,
+    ListWanted,
+    TimerSet,
+)
+from noetl.engine.events import Event
+from noetl.engine.state import Job, Run, State
+
+ENDS_A_JOB = (
+    facts.StepDone,
+    facts.StepFailed,
+    facts.StepCancelled,
+    facts.LoopIterationDone,
+    facts.LoopIterationFailed,
+    facts.LoopIterationCancelled,
+)
+
+
+def effects(state: State, event: Event) -> Iterator[Change]:
+    """What follows from an event that has just been applied."""
+    kind = type(event)
+    key = (state.execution_id, event.run, event.iter)
+    if kind is facts.StepScheduled or kind is facts.LoopIterationStarted:
+        run = state.runs[event.run]
+        if event.iter in run.jobs:
+            yield added(state, run, event.iter)
+        if kind is facts.StepScheduled and run.deadline_at:
+            yield timer(state, run, run.deadline_at, "deadline_s")
+    elif kind in ENDS_A_JOB:
+        yield JobGone(key=key)
+    elif kind is facts.StepStarted:
+        run = state.runs[event.run]
+        if run.timeout_at:
+            yield timer(state, run, run.timeout_at, "timeout_s")
+    elif isinstance(event, facts.TaskWaiting):
+        yield from parked(state, key, event.task, state.runs[event.run].jobs[event.iter])
+    elif kind is facts.ChildDone:
+        yield JobReady(key=key)
+
+
+def added(state: State, run: Run, index: int) -> JobAdded:
+    job = run.jobs[index]
+    return JobAdded(
+        key=(state.execution_id, run.id, index), pool=job.pool, priority=job.priority, group=group(state, run)
+    )
+
+
+def group(state: State, run: Run) -> int:
+    """LP-05: the jobs of a local loop stay on one lease: that of its outermost local run."""
+    found = 0
+    while True:
+        if run.loop and run.loop.is_local:
+            found = run.id
+        if not run.parent_run:
+            return found
+        run = state.runs[run.parent_run]
+
+
+def timer(state: State, run: Run, at: float, knob: str) -> TimerSet:
+    return TimerSet(execution_id=state.execution_id, run=run.id, at=at, message=f"lifecycle.{knob} has passed")
+
+
+def parked(state: State, key: Key, task: str, job: Job) -> Iterator[Change]:
+    yield JobParked(key=key, until=job.waits_until, is_for_child=job.child is not None)
+    if job.child is not None:
+        yield ChildWanted(key=key, task=task, child=job.child, depth=state.depth + 1, trace_id=state.trace_id)
+
+
+def pending(state: State) -> Iterator[Change]:
+    """All that a whole state waits for: what a process does when it takes an execution up."""
+    for run in state.runs.values():
+        yield from _timers(state, run)
+        for index, job in run.jobs.items():
+            yield added(state, run, index)
+            if job.child is not None or job.waits_until:
+                label = job.progress.label or ""
+                yield from parked(state, (state.execution_id, run.id, index), label, job)
+        yield from _loop_pending(state, run)
+
+
+def _timers(state: State, run: Run) -> Iterator[Change]:
+    if run.deadline_at:
+        yield timer(state, run, run.deadline_at, "deadline_s")
+    if run.timeout_at:
+        yield timer(state, run, run.timeout_at, "timeout_s")
+
+
+def _loop_pending(state: State, run: Run) -> Iterator[Change]:
+    loop = run.loop
+    if loop is not None and loop.is_over and loop.is_spilled:
+        yield ListWanted(execution_id=state.execution_id, run=run.id)

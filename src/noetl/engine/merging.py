@@ -1,0 +1,190 @@
+"""Writes of iterations that ran beside each other, folded in index order (SC-12, SC-13).
+
+A loop may have a million iterations that end in any order, so what is kept is not their writes but folds of them: each
+stretch of neighbouring finished iterations is one `Stretch` with one `Fold` per path, and two stretches that meet
+become one. There are never more stretches than iterations in flight, plus one. A fold of a stretch is made without the
+value before the loop; that comes in once, at the end. Folding is associative, so the order in which stretches met does
+not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from noetl.engine.events import Patch
+from noetl.engine.patches import Mapping, value_at
+
+CONFLICT = "iterations wrote different values to {path}; declare a reducer for it under loop.spec.policy.reducers"
+REDUCERS = ("sum", "min", "max", "count", "append", "merge", "first", "last", "union")
+
+
+class Fold(msgspec.Struct, omit_defaults=True):
+    """The writes of a stretch to one path, made one."""
+
+    value: Any
+    problem: str = ""  # why these writes cannot be made one …
+    kind: str = ""  # … as an error.kind
+
+
+class Stretch(msgspec.Struct):
+    """Finished iterations [start, end) and the folds of what they wrote."""
+
+    start: int
+    end: int
+    folds: dict[str, Fold]
+
+
+class MergeFault(Exception):
+    """The writes of a loop cannot be made one."""
+
+    def __init__(self, path: str, message: str, kind: str = "ctx_conflict") -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+        self.kind = kind
+
+
+def begin(writes: Iterable[Patch], reducers: dict[str, str]) -> dict[str, Fold]:
+    """The folds of one iteration: of each path the last value counts."""
+    last = {patch.path: patch.value for patch in writes}
+    return {path: Fold(_first_value(reducers.get(path), value)) for path, value in last.items()}
+
+
+def _first_value(reducer: str | None, value: Any) -> Any:
+    if reducer == "count":
+        return 1
+    if reducer == "append":
+        return [value]
+    if reducer == "union":
+        return unique(value if isinstance(value, list) else [value])
+    return value
+
+
+def unique(items: Iterable[Any]) -> list[Any]:
+    """Each item once, in the order of its first appearance; true is not 1."""
+    kept: dict[bytes, Any] = {}
+    for item in items:
+        kept.setdefault(msgspec.json.encode(item, order="deterministic"), item)
+    return list(kept.values())
+
+
+def joined(
+    left: dict[str, Fold], right: dict[str, Fold], reducers: dict[str, str], is_parallel: bool
+) -> dict[str, Fold]:
+    """The folds of two neighbouring stretches, the left one's indexes below the right one's."""
+    if not left or not right:
+        return left or right
+    both = dict(left)
+    for path, fold in right.items():
+        both[path] = _join(path, both[path], fold, reducers.get(path), is_parallel) if path in both else fold
+    return both
+
+
+def _join(path: str, left: Fold, right: Fold, reducer: str | None, is_parallel: bool) -> Fold:
+    if left.problem or right.problem:
+        return left if left.problem else right
+    if reducer is not None:
+        try:
+            return Fold(JOINS[reducer](path, left.value, right.value))
+        except MergeFault as fault:
+            return Fold(None, fault.message, fault.kind)
+    is_free = not is_parallel or path.startswith("step.")  # SC-13: without a reducer the highest index wins
+    if is_free or msgspec.json.encode(left.value) == msgspec.json.encode(right.value):
+        return right
+    return Fold(None, CONFLICT.format(path=path), "ctx_conflict")
+
+
+def _sum(path: str, left: Any, right: Any) -> Any:
+    return number(path, "sum", left) + number(path, "sum", right)
+
+
+def _least(path: str, left: Any, right: Any) -> Any:
+    return left if not is_below(path, "min", right, left) else right
+
+
+def _greatest(path: str, left: Any, right: Any) -> Any:
+    return left if not is_below(path, "max", left, right) else right
+
+
+def is_below(path: str, reducer: str, left: Any, right: Any) -> bool:
+    try:
+        return bool(left < right)
+    except TypeError:
+        message = f"the reducer {reducer} of {path} cannot compare {_word(left)} with {_word(right)}"
+        raise MergeFault(path, message, "type") from None
+
+
+def number(path: str, reducer: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MergeFault(path, f"the reducer {reducer} of {path} needs numbers, but met {_word(value)}", "type")
+    return value
+
+
+def _merge(path: str, left: Any, right: Any) -> Any:
+    if not isinstance(left, dict) or not isinstance(right, dict):
+        other = right if isinstance(left, dict) else left
+        raise MergeFault(path, f"the reducer merge of {path} needs mappings, but met {_word(other)}", "type")
+    return {**left, **right}
+
+
+def _word(value: Any) -> str:
+    words = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", type(None): "none"}
+    return words.get(type(value), "a number")
+
+
+JOINS: dict[str, Callable[[str, Any, Any], Any]] = {
+    "sum": _sum,
+    "min": _least,
+    "max": _greatest,
+    "count": lambda _path, left, right: left + right,
+    "append": lambda _path, left, right: [*left, *right],
+    "merge": _merge,
+    "first": lambda _path, left, _right: left,
+    "last": lambda _path, _left, right: right,
+    "union": lambda _path, left, right: unique([*left, *right]),
+}
+
+
+def finished(folds: dict[str, Fold], before: dict[str, Mapping], reducers: dict[str, str]) -> list[Patch]:
+    """What a whole loop writes, starting from the values before it; `before`: scope → its data."""
+    patches = []
+    for path, fold in folds.items():
+        if fold.problem:
+            raise MergeFault(path, fold.problem, fold.kind)
+        scope = path.partition(".")[0]
+        patches.append(Patch(path, _with_base(path, reducers.get(path), value_at(before[scope], path), fold.value)))
+    return patches
+
+
+def _with_base(path: str, reducer: str | None, base: Any, value: Any) -> Any:
+    if reducer in (None, "first", "last"):
+        return value
+    if base is None:
+        return number(path, "sum", value) if reducer == "sum" else value
+    if reducer in ("append", "union"):
+        base = base if isinstance(base, list) else [base]
+    if reducer == "count":
+        return number(path, "count", base) + value
+    return JOINS[reducer or ""](path, base, value)
+
+
+def insert(
+    stretches: dict[int, Stretch], starts: dict[int, int], index: int, folds: dict[str, Fold], join: Join
+) -> None:
+    """Add one finished iteration; `stretches` by their end, `starts` from a stretch's start to its end."""
+    start, end = index, index + 1
+    left = stretches.pop(index, None)
+    if left is not None:
+        folds, start = join(left.folds, folds), left.start
+        del starts[start]
+    if end in starts:
+        right = stretches.pop(starts.pop(end))
+        folds, end = join(folds, right.folds), right.end
+    stretches[end] = Stretch(start, end, folds)
+    starts[start] = end
+
+
+Join = Callable[[dict[str, Fold], dict[str, Fold]], dict[str, Fold]]

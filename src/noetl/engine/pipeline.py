@@ -1,0 +1,446 @@
+"""The worker's half of the engine: one pipeline, task by task. Pure: a machine that is told what happened.
+
+    begin ─→ enter ─→ (the worker runs the tool) ─→ close ─→ enter ─→ … ─→ finish
+
+`enter` opens the next task and gives what the tool needs, or closes it at once where no tool runs (a skip that needs no
+output, a generated task, a template that fails). `close` takes the output, asks the rules, makes the writes and gives
+the `task.done` that says where to go on. Every event is folded into the progress as it is made, by the same function
+with which the server folds what is reported.
+
+Order within a task (TK-12): the rules choose on the values before any set; then the task's set, except on retry, fail
+and skip; then the chosen rule's set.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from noetl import ids
+from noetl.dsl.model import Assign, Playbook, Rule, Step, Task, Value
+from noetl.engine import scopes, views
+from noetl.engine.backoff import delay_seconds
+from noetl.engine.commands import Work
+from noetl.engine.events import (
+    Envelope,
+    Event,
+    LoopIterationDone,
+    LoopIterationFailed,
+    Patch,
+    StepDone,
+    StepFailed,
+    StepStarted,
+    TaskDone,
+    TaskStarted,
+)
+from noetl.engine.output import Error
+from noetl.engine.patches import patched
+from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
+from noetl.engine.progress import END, copy_of, fold
+from noetl.engine.state import Progress
+from noetl.engine.values import Fault, Scope, fault, rendered, rendered_data, writes
+
+TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
+CTX_BYTES_MAX = 256 * 1024
+NOT_ON_SET = (RETRY, FAIL, SKIP)
+
+encode = msgspec.json.Encoder().encode
+
+
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that is open and waits for its tool."""
+
+    task: Task
+    input: dict[str, Any]
+    visit: int
+    attempt: int
+    key: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool gave: as recorded, and as the worker has it in hand; the two differ where data is kept elsewhere."""
+
+    recorded: Envelope
+    hand: Envelope
+    is_definite: bool = True
+    retry_after_seconds: float = 0.0
+    logs: list[str] = []
+    patches: list[Patch] = []  # writes of a workbook task that was called
+
+
+class Pipeline:
+    """One job under way."""
+
+    def __init__(self, playbook: Playbook, work: Work) -> None:
+        self.playbook = playbook
+        self.work = work
+        self.step: Step = playbook.steps[work.step]
+        self.tasks: tuple[Task, ...] = self.step.compensation if work.compensates else self.step.tasks
+        self.places = {task.label: place for place, task in enumerate(self.tasks)}
+        self.progress: Progress = copy_of(work.progress)
+        self.hands: dict[str, Envelope] = {}  # outputs with their data in hand, by label
+        self.keychain: dict[str, Any] = {}
+        self._base: dict[str, Any] | None = None
+        self._input: dict[str, Any] | None = None
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    @property
+    def has_loop(self) -> bool:
+        return bool(self.work.around)
+
+    def carried_data(self) -> Any:
+        return views.handed_on(self.work.carried)
+
+    def output_of(self, label: str) -> Envelope:
+        hand = self.hands.get(label)
+        return hand if hand is not None else views.readable(self.progress.outputs[label])
+
+    def previous(self) -> Any:
+        """`_prev`: the data of the task before, at first that of the sender (SC-07)."""
+        progress = self.progress
+        if progress.previous:
+            return progress.previous[0]
+        if progress.previous_label:
+            hand = self.hands.get(progress.previous_label)
+            return hand["data"] if hand else views.handed_on(progress.outputs[progress.previous_label])
+        return self.carried_data()
+
+    def output(self) -> Envelope:
+        """`output`: of the task before, at first that of the sender (RT-12)."""
+        return self.output_of(self.progress.last) if self.progress.last else views.readable(self.work.carried)
+
+    def step_input(self) -> dict[str, Any]:
+        """The token's args overlaid by the step's input, rendered with ctx as it was at scheduling (TK-11)."""
+        if self._input is None:
+            scope = self.base_scope()
+            scope.update(ctx=self.work.run_ctx, input=self.work.args, output=views.readable(self.work.carried))
+            given = {name: rendered(value, scope) for name, value in self.step.input.items()}
+            self._input = {**self.work.args, **given}
+        return self._input
+
+    def base_scope(self) -> dict[str, Any]:
+        """What does not change while the pipeline runs."""
+        if self._base is None:
+            work = self.work
+            self._base = scopes.bare_names(work.workload, work.steps)
+            self._base.update(scopes.iterators(work.around))
+            self._base.update(workload=work.workload, execution_id=str(work.execution_id))
+        return dict(self._base)
+
+    def scope(self, task: Task, given: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The names of one task; `given`: its own rendered input, overlaying the step's."""
+        progress, scope = self.progress, self.base_scope()
+        reserved = {name: scope[name] for name in ("workload", "execution_id")}
+        for label in progress.outputs:
+            scope[label] = self.output_of(label)
+        scope.update(reserved)
+        step_input = self.step_input()
+        scope.update(
+            ctx=progress.ctx,
+            step=progress.step,
+            input={**step_input, **given} if given else step_input,
+            output=self.output(),
+            _prev=self.previous(),
+            _task=task.label,
+            _attempt=progress.attempt,
+            _key=self.key(task),
+        )
+        if self.work.around:
+            scope["iter"] = scopes.iteration(self.work.around, progress.iter)
+        return scope
+
+    def visit(self, task: Task) -> int:
+        seen = self.progress.visits.get(task.label, 0)
+        return seen if self.progress.is_open or self.progress.attempt > 1 else seen + 1
+
+    def key(self, task: Task) -> str:
+        work = self.work
+        task_run = ids.task_run_id(work.execution_id, work.run, work.iter, task.label, self.visit(task))
+        return ids.idempotency_key(task_run, self.progress.answered)
+
+    # --- moves -------------------------------------------------------------------------------------------------------
+
+    def begin(self, now: float) -> list[Event]:
+        """The step has started, unless that is recorded, or the server said so of a loop."""
+        if self.work.is_started or self.has_loop:
+            return []
+        return [StepStarted(ts=now, run=self.work.run, lease=self.work.lease, step=self.step.name)]
+
+    def current(self) -> Task | None:
+        """The task that is next; None: the pipeline is at its end."""
+        label = self.progress.label
+        if label is None:
+            return self.tasks[0] if self.tasks else None
+        return None if label == END else self.tasks[self.places[label]]
+
+    def enter(self, now: float) -> tuple[list[Event], Invocation | None]:
+        """Open the next task. No invocation: it is closed already, since no tool has to run."""
+        task = self.current()
+        assert task is not None  # noqa: S101 - the worker asks for a task while there is one
+        events = self._open(task, now)
+        try:
+            return self._prepare(task, events, now)
+        except Fault as found:
+            return [*events, self._failed(task, found.error, now)], None
+
+    def _open(self, task: Task, now: float) -> list[Event]:
+        if self.progress.is_open:
+            return []
+        started = TaskStarted(kind=task.kind, **self._ids(task, now))
+        fold(self.progress, started)
+        return [started]
+
+    def _prepare(self, task: Task, events: list[Event], now: float) -> tuple[list[Event], Invocation | None]:
+        if self.progress.task_runs >= TASK_RUNS_MAX:
+            raise fault("jump_limit", f"a pipeline may run {TASK_RUNS_MAX} tasks; does a jump ever end?", task.place)
+        scope = self.scope(task)
+        skipped = verdict_before(task, scope)
+        if skipped:
+            return [*events, self._done(task, skipped, scope, None, now)], None
+        if task.is_transparent:
+            verdict = verdict_after(task, scope, is_error=False)
+            return [*events, self._done(task, verdict, scope, None, now)], None
+        given = self.rendered_input(task, scope)
+        return events, Invocation(
+            task=task, input=given, visit=self.visit(task), attempt=self.progress.attempt, key=self.key(task)
+        )
+
+    def rendered_input(self, task: Task, scope: dict[str, Any]) -> dict[str, Any]:
+        """The tool's fields and further named values."""
+        scope["keychain"] = self.keychain
+        given = {name: rendered(value, scope) for name, value in task.input.items()}
+        del scope["keychain"]
+        return given
+
+    def close(self, invocation: Invocation, answer: Answer, now: float, chance: float = 0.5) -> TaskDone:
+        """The tool has answered: what happens next."""
+        task = invocation.task
+        scope = self.scope(task, invocation.input)
+        scope["output"] = scope[task.label] = answer.hand
+        try:
+            verdict = verdict_after(task, scope, is_error=answer.hand["status"] == "error")
+            done = self._done(task, verdict, scope, answer, now, chance)
+        except Fault as found:
+            done = self._failed(task, found.error, now, answer)
+        if done.output is not None:
+            self.hands[task.label] = answer.hand
+        return done
+
+    def refuse(self, invocation: Invocation, error: Error, now: float) -> TaskDone:
+        """What the tool was to be given cannot be made: the step fails."""
+        return self._failed(invocation.task, error, now)
+
+    def _ids(self, task: Task, now: float) -> dict[str, Any]:
+        work = self.work
+        return {
+            "ts": now,
+            "run": work.run,
+            "iter": work.iter,
+            "lease": work.lease,
+            "task": task.label,
+            "visit": self.visit(task),
+            "attempt": self.progress.attempt,
+        }
+
+    def _done(
+        self,
+        task: Task,
+        verdict: Verdict,
+        scope: dict[str, Any],
+        answer: Answer | None,
+        now: float,
+        chance: float = 0.5,
+    ) -> TaskDone:
+        rule = verdict.rule
+        verdict, error, delay = self._after_retries(task, verdict, scope, answer, chance)
+        patches = self._writes(task, verdict, rule, scope)
+        self._check_ctx(task, patches)
+        now_patches, held = self._split([*(answer.patches if answer else ()), *patches])
+        done = TaskDone(
+            **self._ids(task, now),
+            do=verdict.do,
+            to=self._next_label(task, verdict),
+            rule=verdict.index,
+            output=answer.recorded if answer and verdict.do != SKIP else None,
+            delay_seconds=delay,
+            patches=now_patches,
+            held=held,
+            previous=[rendered_data(rule.previous, scope)] if rule and rule.previous else [],
+            is_definite=answer.is_definite if answer else True,
+            logs=answer.logs if answer else [],
+            error=error,
+        )
+        fold(self.progress, done)
+        return done
+
+    def _after_retries(
+        self, task: Task, verdict: Verdict, scope: Scope, answer: Answer | None, chance: float
+    ) -> tuple[Verdict, dict[str, Any] | None, float]:
+        """A retry with a delay; or, with none left, a failure (TK-08)."""
+        rule = verdict.rule
+        if verdict.do == RETRY and rule:
+            if self.progress.attempt < rule.attempts:
+                return verdict, None, self._delay(rule, scope, answer, chance)
+            error = {**self._error(task, verdict, answer), "attempts": rule.attempts}
+            return Verdict(FAIL, rule, verdict.index), error, 0.0
+        return verdict, self._error(task, verdict, answer) if verdict.do == FAIL else None, 0.0
+
+    def _delay(self, rule: Rule, scope: Scope, answer: Answer | None, chance: float) -> float:
+        base = rule.delay if isinstance(rule.delay, float) else self._seconds(rule.delay, scope)
+        return delay_seconds(
+            rule.backoff,
+            base,
+            self.progress.attempt,
+            max_delay=rule.max_delay_seconds,
+            jitter=rule.jitter,
+            chance=chance,
+            at_least=answer.retry_after_seconds if answer else 0.0,
+        )
+
+    @staticmethod
+    def _seconds(value: Value, scope: Scope) -> float:
+        found = rendered_data(value, scope)
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            raise fault("type", "delay must be a number of seconds", value.place) from None
+
+    def _error(self, task: Task, verdict: Verdict, answer: Answer | None) -> dict[str, Any]:
+        found: dict[str, Any] | None = answer.hand.get("error") if answer else None
+        if found is None:
+            message = f"rule {verdict.index + 1} of the task's policy says fail"
+            found = Error(kind="exception", message=message).as_data()
+        return self._placed(task, found)
+
+    def _placed(self, task: Task, error: dict[str, Any]) -> dict[str, Any]:
+        """An error with where it happened, for whoever has to mend it."""
+        where = {"step": self.step.name, "task": task.label, "place": str(task.place)}
+        if self.work.around:
+            where["iteration"] = ".".join(str(one.index) for one in self.work.around)
+        return {**error, **where}
+
+    def _failed(self, task: Task, error: Error, now: float, answer: Answer | None = None) -> TaskDone:
+        """A template failed, or a value cannot be recorded: the step fails whatever the policy says."""
+        data = error.as_data()
+        done = TaskDone(
+            **self._ids(task, now),
+            do=FAIL,
+            to=END,
+            output=answer.recorded if answer else views.failed(data),
+            logs=answer.logs if answer else [],
+            error=self._placed(task, data),
+        )
+        fold(self.progress, done)
+        return done
+
+    def _writes(self, task: Task, verdict: Verdict, rule: Rule | None, scope: dict[str, Any]) -> list[Patch]:
+        of_task: tuple[Assign, ...] = () if verdict.do in NOT_ON_SET else task.set
+        patches = writes(of_task, scope)
+        if rule and rule.set:
+            patches += writes(rule.set, self._scope_after(scope, patches))
+        return patches
+
+    def _scope_after(self, scope: dict[str, Any], patches: list[Patch]) -> dict[str, Any]:
+        """The scope with the task's own set written: the rule's set comes after it."""
+        if not patches:
+            return scope
+        after = {**scope, "ctx": patched(scope["ctx"], patches, "ctx"), "step": patched(scope["step"], patches, "step")}
+        if "iter" in scope:
+            after["iter"] = patched(scope["iter"], patches, "iter")
+        return after
+
+    def _split(self, patches: list[Patch]) -> tuple[list[Patch], list[Patch]]:
+        """What applies now, and what a parallel loop holds until its end (SC-12)."""
+        if not self.work.is_held:
+            return patches, []
+        held = [patch for patch in patches if not patch.path.startswith("iter.")]
+        return [patch for patch in patches if patch.path.startswith("iter.")], held
+
+    def _check_ctx(self, task: Task, patches: list[Patch]) -> None:
+        if any(patch.path.startswith("ctx.") for patch in patches):
+            size = len(encode(patched(self.progress.ctx, patches, "ctx")))
+            if size > CTX_BYTES_MAX:
+                raise fault(
+                    "limit",
+                    f"ctx may have {CTX_BYTES_MAX} bytes, but would have {size}; store the large value and keep its "
+                    "reference: set a target named …_ref to output.ref",
+                    task.place,
+                )
+
+    def _next_label(self, task: Task, verdict: Verdict) -> str:
+        if verdict.do == JUMP and verdict.rule and verdict.rule.to:
+            return verdict.rule.to
+        if verdict.do == RETRY:
+            return task.label
+        if verdict.do in (CONTINUE, SKIP):
+            following = self.places[task.label] + 1
+            return self.tasks[following].label if following < len(self.tasks) else END
+        return END
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def finish(self, now: float) -> Event:
+        """The pipeline has ended: the boundary of its step run or iteration."""
+        if self.progress.is_failed:
+            return self._boundary_failed(self.progress.error or {}, now)
+        if self.has_loop:
+            output = self._last_recorded() or views.NOTHING
+            return LoopIterationDone(
+                ts=now,
+                run=self.work.run,
+                iter=self.work.iter,
+                lease=self.work.lease,
+                output=output,
+                patches=self.progress.held,
+            )
+        return self._step_done(now)
+
+    def _last_recorded(self) -> Envelope | None:
+        return self.progress.outputs[self.progress.last] if self.progress.last else None
+
+    def _step_done(self, now: float) -> Event:
+        output = self._last_recorded() or self.work.carried or views.NOTHING
+        try:
+            patches = [] if self.work.compensates else writes(self.step.set, self._step_scope())
+        except Fault as found:
+            return self._boundary_failed({**found.error.as_data(), "step": self.step.name}, now)
+        is_plan = self.step.is_planner and not self.work.compensates
+        return StepDone(
+            ts=now,
+            run=self.work.run,
+            lease=self.work.lease,
+            step=self.step.name,
+            output=output,
+            patches=patches,
+            is_plan=is_plan,
+        )
+
+    def _step_scope(self) -> dict[str, Any]:
+        scope = self.base_scope()
+        for label in self.progress.outputs:
+            scope[label] = self.output_of(label)
+        scope.update(
+            workload=self.work.workload,
+            execution_id=str(self.work.execution_id),
+            ctx=self.progress.ctx,
+            step=self.progress.step,
+            input=self.step_input(),
+            output=self.output(),
+        )
+        return scope
+
+    def _boundary_failed(self, error: dict[str, Any], now: float) -> Event:
+        work, output = self.work, self._last_recorded()
+        if output is not None and output.get("status") != "error":
+            output = None  # the failure is not the last task's own
+        if self.has_loop:
+            return LoopIterationFailed(
+                ts=now, run=work.run, iter=work.iter, lease=work.lease, error=error, output=output
+            )
+        return StepFailed(ts=now, run=work.run, lease=work.lease, step=self.step.name, error=error, output=output)
+
+    def fail(self, error: Error, now: float) -> Event:
+        """The pipeline cannot go on for a reason outside any task: its input cannot be made."""
+        return self._boundary_failed({**error.as_data(), "step": self.step.name, "place": str(self.step.place)}, now)

@@ -1,0 +1,82 @@
+"""Where a pipeline is: the fold of its tasks' events, the same on the server and in the worker (TK-15).
+
+A worker folds what it does as it does it; the server folds what was reported. What both hold after the same events is
+equal, so a redelivered job goes on at the first task whose completion is not recorded.
+"""
+
+from __future__ import annotations
+
+from noetl.engine.events import Event, TaskDone, TaskStarted
+from noetl.engine.patches import patched
+from noetl.engine.state import Progress
+
+END = ""  # the label after the last
+
+
+def copy_of(progress: Progress) -> Progress:
+    """A progress that can be folded on without touching this one; data itself is never changed, so it is shared."""
+    return Progress(
+        ctx=progress.ctx,
+        step=progress.step,
+        iter=progress.iter,
+        label=progress.label,
+        visits=dict(progress.visits),
+        attempt=progress.attempt,
+        answered=progress.answered,
+        is_open=progress.is_open,
+        outputs=dict(progress.outputs),
+        last=progress.last,
+        previous_label=progress.previous_label,
+        previous=progress.previous,
+        held=list(progress.held),
+        ready_at=progress.ready_at,
+        task_runs=progress.task_runs,
+        error=progress.error,
+        is_failed=progress.is_failed,
+        child=progress.child,
+    )
+
+
+def fold(progress: Progress, event: Event) -> None:
+    """Take one event of the pipeline in."""
+    if isinstance(event, TaskStarted):
+        progress.is_open = True
+        progress.label = event.task
+        progress.visits[event.task] = event.visit
+    elif isinstance(event, TaskDone):
+        _fold_done(progress, event)
+
+
+def _fold_done(progress: Progress, event: TaskDone) -> None:
+    progress.is_open, progress.child = False, None
+    progress.task_runs += 1
+    progress.visits[event.task] = event.visit
+    _fold_output(progress, event)
+    _fold_writes(progress, event)
+    if event.do == "retry":
+        progress.label, progress.attempt = event.task, event.attempt + 1
+        progress.answered += 1 if event.is_definite else 0
+        progress.ready_at = event.ts + event.delay_seconds
+        return
+    progress.label, progress.attempt, progress.answered, progress.ready_at = event.to, 1, 0, 0.0
+    if event.do == "fail":
+        progress.is_failed, progress.error = True, event.error
+
+
+def _fold_output(progress: Progress, event: TaskDone) -> None:
+    if event.output is not None:
+        progress.outputs[event.task] = event.output
+        progress.last = event.task
+        if event.do != "retry":
+            progress.previous_label, progress.previous = event.task, []
+    if event.previous:
+        progress.previous_label, progress.previous = "", event.previous
+
+
+def _fold_writes(progress: Progress, event: TaskDone) -> None:
+    for patches in (event.patches, event.held):
+        if patches:
+            progress.ctx = patched(progress.ctx, patches, "ctx")
+            progress.step = patched(progress.step, patches, "step")
+            progress.iter = patched(progress.iter, patches, "iter")
+    progress.held.extend(event.held)

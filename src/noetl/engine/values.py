@@ -1,0 +1,133 @@
+"""Values with templates → data; conditions → truth. Pure: what they read is the scope they are given.
+
+What is recorded must be plain JSON data of 64-bit numbers: a lazy range becomes a list, and what has no JSON (inf, nan)
+is an error, as is a payload that is kept outside the log. A fault says the expression, its place and the names that
+exist (TP-07).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from noetl.dsl.model import Assign, Condition, Parts, Place, Value
+from noetl.engine.events import Patch
+from noetl.engine.output import Error
+from noetl.expressions import EvaluationFault, Stored, Template, truth_of
+from noetl.references import is_reference
+
+Scope = Mapping[str, Any]
+ERROR_KINDS = {"limit": "limit", "type": "type", "reference": "ref_misuse"}  # others are `template`
+DEPTH_MAX = 64
+
+
+class Fault(Exception):
+    """Something an author wrote met values it cannot use; becomes the error of a task or a step."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+def fault(kind: str, message: str, place: Place | None = None, **details: Any) -> Fault:
+    where = f"{place}: " if place else ""
+    if place:
+        details["place"] = str(place)
+    return Fault(Error(kind=kind, message=where + message, details=details))
+
+
+def rendered(value: Value, scope: Scope) -> Any:
+    """A value with its templates evaluated. Native where a text is one expression (TP-01)."""
+    try:
+        return _rendered(value.parts, scope)
+    except EvaluationFault as error:
+        raise _template_fault(error, value.place) from None
+
+
+def _rendered(parts: Parts, scope: Scope) -> Any:
+    if isinstance(parts, Template):
+        return parts.evaluate(scope)
+    if isinstance(parts, dict):
+        return {name: _rendered(part, scope) for name, part in parts.items()}
+    if isinstance(parts, list):
+        return [_rendered(part, scope) for part in parts]
+    return parts
+
+
+def _template_fault(error: EvaluationFault, place: Place) -> Fault:
+    kind = ERROR_KINDS.get(error.kind, "template")
+    return fault(kind, str(error), place, expression=error.expression, names=list(error.names))
+
+
+def rendered_data(value: Value, scope: Scope) -> Any:
+    """A value that will be recorded: plain data, or a fault."""
+    return plain(rendered(value, scope), value.place)
+
+
+SCALARS = frozenset((str, int, bool, type(None)))
+
+
+def plain(found: Any, place: Place | None = None, depth: int = 0) -> Any:
+    """Data as JSON can hold it."""
+    kind = type(found)
+    if kind in SCALARS:
+        return found
+    if kind is float:
+        if math.isfinite(found):
+            return found
+        raise fault("type", f"{found} is not a number that can be recorded", place)
+    if depth > DEPTH_MAX:
+        raise fault("limit", f"data may have {DEPTH_MAX} levels; this has more", place)
+    if kind is dict:
+        return _plain_mapping(found, place, depth)
+    if isinstance(found, list | tuple | range):
+        return [plain(item, place, depth + 1) for item in found]
+    if isinstance(found, Stored):
+        raise fault(
+            "ref_misuse", "this payload is kept outside the log: hand on output.ref, or resolve it first", place
+        )
+    if isinstance(found, str):
+        return str(found)
+    raise fault("type", f"a value of type {kind.__name__} cannot be recorded", place)
+
+
+def _plain_mapping(found: dict[Any, Any], place: Place | None, depth: int) -> dict[str, Any]:
+    for key in found:
+        if not isinstance(key, str):
+            raise fault("type", f"a key of a mapping must be text, but {key!r} is not", place)
+    return {key: plain(item, place, depth + 1) for key, item in found.items()}
+
+
+def holds(condition: Condition, scope: Scope) -> bool:
+    """Whether a `when` holds."""
+    if condition.template is None:
+        return condition.always
+    try:
+        found = condition.template.evaluate(scope)
+    except EvaluationFault as error:
+        raise _template_fault(error, condition.place) from None
+    truth = truth_of(found)
+    if truth is None:
+        raise fault(
+            "type", f"a condition gave the text {str(found)[:40]!r}; wanted true, false or empty", condition.place
+        )
+    return truth
+
+
+def writes(assigns: Iterable[Assign], scope: Scope) -> list[Patch]:
+    """The writes of one `set`: all values are rendered before any is written (TK-12)."""
+    return [Patch(f"{one.scope}.{'.'.join(one.path)}", _assigned(one, scope)) for one in assigns]
+
+
+def _assigned(assign: Assign, scope: Scope) -> Any:
+    """RS-03: a target named …_ref takes a reference, any other one must not."""
+    found = rendered_data(assign.value, scope)
+    target = f"{assign.scope}.{'.'.join(assign.path)}"
+    if is_reference(found) and not assign.wants_reference:
+        raise fault(
+            "ref_misuse", f"{target} gets a reference; name the target {target}_ref, or resolve it", assign.place
+        )
+    if assign.wants_reference and found is not None and not is_reference(found):
+        raise fault("ref_misuse", f"{target} must get a reference, such as output.ref, but got data", assign.place)
+    return found

@@ -1,0 +1,93 @@
+"""State → the work of one job, as a worker receives it: plain data, and no more of it than the step reads."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from noetl.dsl.model import Assign, Playbook, Step, Task, Value
+from noetl.engine.apply import outermost
+from noetl.engine.commands import Work
+from noetl.engine.looping import around
+from noetl.engine.progress import copy_of
+from noetl.engine.state import STARTED, State
+
+
+def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: int, folder: str) -> Work:
+    """One job. An element of a stored list is left out: the caller reads it (`around[-1].element`)."""
+    run = state.runs[run_id]
+    top = outermost(state, run)
+    job = run.jobs[index]
+    read = names_read(playbook, playbook.steps[run.step])
+    return Work(
+        execution_id=state.execution_id,
+        run=run_id,
+        iter=index,
+        lease=lease,
+        step=run.step,
+        sha=state.sha,
+        folder=folder,
+        workload=state.workload,
+        run_ctx=top.ctx,
+        args=top.args,
+        carried=top.carried,
+        around=around(state, run, index) if run.loop else [],
+        steps={name: output for name, output in state.outputs.items() if name in read},
+        progress=copy_of(job.progress),
+        is_held=bool(run.loop and run.loop.is_held),
+        compensates=run.compensates,
+        planned=state.planned,
+        is_started=top.phase == STARTED,
+        depth=state.depth,
+        trace_id=state.trace_id,
+    )
+
+
+class _ById:
+    """A step as a key of a cache: playbooks are frozen, but hold mappings."""
+
+    __slots__ = ("playbook", "step")
+
+    def __init__(self, playbook: Playbook, step: Step) -> None:
+        self.playbook = playbook
+        self.step = step
+
+    def __hash__(self) -> int:
+        return id(self.step)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.step is self.step
+
+
+@lru_cache(4096)
+def _names_read(key: _ById) -> frozenset[str]:
+    step = key.step
+    tasks = [*step.tasks, *step.compensation]
+    if any(task.kind == "workbook" for task in tasks):
+        tasks.extend(key.playbook.workbook.values())
+    found: set[str] = set()
+    for value in (*step.input.values(), *_set_values(step.set)):
+        found |= value.reads
+    for task in tasks:
+        found |= _task_reads(task)
+    return frozenset(found)
+
+
+def names_read(playbook: Playbook, step: Step) -> frozenset[str]:
+    """All names that the templates of a step's pipeline read, those of the workbook tasks it may call included."""
+    return _names_read(_ById(playbook, step))
+
+
+def _task_reads(task: Task) -> set[str]:
+    found: set[str] = set()
+    for value in (*task.input.values(), *_set_values(task.set)):
+        found |= value.reads
+    for rule in task.policy.rules if task.policy else ():
+        found |= rule.when.reads if rule.when else frozenset()
+        for one in (rule.delay, rule.previous, *_set_values(rule.set)):
+            found |= one.reads if isinstance(one, Value) else frozenset()
+    return found
+
+
+def _set_values(assigns: tuple[Assign, ...]) -> list[Any]:
+    return [assign.value for assign in assigns]

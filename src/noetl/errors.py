@@ -1,0 +1,158 @@
+"""Errors that people meet, split by who must act. Each carries facts as fields; its message is made here, once.
+
+    NoetlError
+    ├─ PlaybookError            the author of a playbook
+    │   └─ InvalidPlaybook        it does not check; the findings say why
+    ├─ RequestError             whoever asked
+    │   ├─ UnknownExecution       no such execution in this store
+    │   ├─ UnknownPlaybook        nothing registered under that path, and no such file
+    │   ├─ WrongState             the execution cannot do that now
+    │   └─ PayloadTooLarge
+    ├─ OperatorError            whoever runs NoETL
+    │   ├─ StoreBusy              another process has the store
+    │   ├─ StoreTooNew            written by a newer version
+    │   ├─ StoreUnusable          damaged, unreadable, or not a store
+    │   ├─ DiskFull
+    │   └─ MissingLibrary         a kind whose extra is not installed
+    ├─ ResultError              a stored payload; becomes the output of the task that asked
+    │   ├─ ReferenceMissing
+    │   ├─ ReferenceCorrupt
+    │   └─ ResultTooLarge
+    └─ InternalError            us
+        └─ BrokenInvariant        one of I1…I15; the execution stops as an incident
+
+`exit_code` is what the command line ends with. No error carries a secret, a payload body or a stack trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class NoetlError(Exception):
+    """Anything that NoETL itself raises at its edges."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class PlaybookError(NoetlError):
+    exit_code = 2
+
+
+class InvalidPlaybook(PlaybookError):
+    """A playbook that does not check: `report` is what the checker prints, `findings` and `source` are its own."""
+
+    def __init__(self, name: str, report: str, findings: Sequence[object] = (), source: object = None) -> None:
+        super().__init__(f'"{name}" is not a valid playbook, so nothing was started:\n{report}')
+        self.name = name
+        self.report = report
+        self.findings = findings
+        self.source = source
+
+
+class RequestError(NoetlError):
+    exit_code = 2
+
+
+class UnknownExecution(RequestError):
+    def __init__(self, execution_id: object, store: str) -> None:
+        super().__init__(f"there is no execution {execution_id} in {store}; `noetl list` names those there are")
+        self.execution_id = execution_id
+
+
+class UnknownPlaybook(RequestError):
+    def __init__(self, path: str, version: object = None, known: str = "") -> None:
+        label = f"{path}@{version}" if version is not None else path
+        super().__init__(
+            f'there is no file "{path}", and the catalog has no playbook "{label}"{known}; '
+            "`noetl catalog list` names those there are"
+        )
+        self.path = path
+
+
+class WrongState(RequestError):
+    """The execution is not in a state in which that can be done."""
+
+
+class PayloadTooLarge(RequestError):
+    def __init__(self, what: str, found_bytes: int, max_bytes: int) -> None:
+        super().__init__(
+            f"{what} may have {max_bytes} bytes, but has {found_bytes}; store the large part and hand over a reference"
+        )
+
+
+class OperatorError(NoetlError):
+    exit_code = 1
+
+
+class StoreBusy(OperatorError):
+    exit_code = 3
+
+    def __init__(self, store: str, holder: str) -> None:
+        super().__init__(
+            f"the store {store} is in use by {holder}. Wait for it, run with --wait SECONDS, or give this run a store "
+            "of its own with NOETL_HOME or --store; list, show, events and replay work meanwhile"
+        )
+        self.holder = holder
+
+
+class StoreTooNew(OperatorError):
+    exit_code = 2
+
+    def __init__(self, store: str, found: int, known: int) -> None:
+        super().__init__(
+            f"the store {store} has schema {found}, written by a newer NoETL; this one knows up to {known}. "
+            "Upgrade NoETL, or choose another store with --store"
+        )
+
+
+class StoreUnusable(OperatorError):
+    exit_code = 2
+
+
+class DiskFull(OperatorError):
+    def __init__(self, place: str) -> None:
+        super().__init__(
+            f"the disk of {place} is full, so nothing more can be recorded. What was recorded is safe: "
+            "free some space and run `noetl resume` with the execution's id"
+        )
+
+
+class MissingLibrary(OperatorError):
+    exit_code = 2
+
+
+class ResultError(NoetlError):
+    kind: ClassVar[str] = "ref_missing"
+
+
+class ReferenceMissing(ResultError):
+    kind = "ref_missing"
+
+    def __init__(self, locator: str) -> None:
+        super().__init__(f"the stored result {locator} is not there")
+
+
+class ReferenceCorrupt(ResultError):
+    kind = "ref_corrupt"
+
+    def __init__(self, locator: str, why: str) -> None:
+        super().__init__(f"the stored result {locator} is damaged: {why}")
+
+
+class ResultTooLarge(ResultError):
+    kind = "limit"
+
+    def __init__(self, found_bytes: int, max_bytes: int) -> None:
+        super().__init__(f"a stored result may have {max_bytes} bytes, but this has {found_bytes}")
+
+
+class InternalError(NoetlError):
+    """A fault of ours."""
+
+
+class BrokenInvariant(InternalError):
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name

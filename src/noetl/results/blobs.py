@@ -1,0 +1,62 @@
+"""Payloads named by their content: what every store of them shares, from locator to check.
+
+A locator is `sha256:` and 64 hex digits, and nothing else is ever taken for one: it becomes part of a path or of a key,
+and references come from strangers (security 10, 16).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+
+from noetl.errors import ReferenceCorrupt, ReferenceMissing, ResultTooLarge
+from noetl.references import Reference
+
+TYPE = "blob"
+LOCATOR = re.compile(r"sha256:([0-9a-f]{64})")
+LOCATOR_CHARACTERS_SHOWN_MAX = 100
+CHUNK_BYTES = 1024 * 1024
+
+
+def sha_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+async def each(chunks: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a payload, however they come."""
+    if isinstance(chunks, AsyncIterable):
+        async for chunk in chunks:
+            yield chunk
+    else:
+        for chunk in chunks:
+            yield chunk
+
+
+def reference_to(sha: str, size: int, content_type: str) -> Reference:
+    """The reference to a payload that is stored."""
+    return Reference(type=TYPE, locator=f"sha256:{sha}", content_type=content_type, bytes=size, sha256=sha)
+
+
+def sha_named_by(reference: Reference) -> str:
+    """The sha256 that a reference asks for."""
+    match = LOCATOR.fullmatch(reference.locator)
+    if match is None:
+        raise ReferenceMissing(reference.locator[:LOCATOR_CHARACTERS_SHOWN_MAX])
+    sha = match[1]
+    if reference.sha256 not in (None, sha):
+        raise ReferenceCorrupt(reference.locator, "the reference gives another sha256 than its locator")
+    return sha
+
+
+def check_size(reference: Reference, found_bytes: int, bytes_max: int | None = None) -> None:
+    """Compare what is there with what the reference says and the reader takes, before anything is read."""
+    if reference.bytes not in (None, found_bytes):
+        raise ReferenceCorrupt(reference.locator, f"it should have {reference.bytes} bytes, but has {found_bytes}")
+    if bytes_max is not None and found_bytes > bytes_max:
+        raise ResultTooLarge(found_bytes, bytes_max)
+
+
+def check_sha(reference: Reference, wanted: str, found: str) -> None:
+    if wanted != found:
+        raise ReferenceCorrupt(reference.locator, "its content does not have the sha256 it was stored under")

@@ -1,0 +1,190 @@
+"""One job from its claim to its last report: the pipeline machine, and the tools it asks for.
+
+The machine (engine/pipeline.py) says what is next; here that is done, one task at a time. A worker never starts a step
+(TK-13). Waiting costs no slot: a short wait keeps the lease, a long one, or one for a child, gives the job back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from noetl.clock import Clock
+from noetl.dsl.model import Playbook, Task
+from noetl.engine.commands import Work
+from noetl.engine.events import TaskWaiting
+from noetl.engine.pipeline import Answer, Invocation, Pipeline
+from noetl.engine.values import Fault
+from noetl.errors import NoetlError
+from noetl.queues.contract import Transport
+from noetl.references import reference_of
+from noetl.runner import children, workbook
+from noetl.runner.invoke import Invoker
+from noetl.runner.reporter import Dropped, Reporter
+from noetl.runner.slots import Slots
+
+PARK_AFTER_SECONDS = 60.0  # a longer wait gives the job back
+
+
+class Kit(msgspec.Struct, frozen=True, kw_only=True):
+    """What every job of a worker shares."""
+
+    transport: Transport
+    invoker: Invoker
+    clock: Clock
+    slots: Slots
+    chance: Callable[[], float]
+    is_stopping: Callable[[], bool]
+
+
+async def execute(kit: Kit, playbook: Playbook, work: Work) -> None:
+    """Run one job; its slot is taken already, and free when this returns."""
+    job = Execution(kit, playbook, work)
+    try:
+        await job.run()
+    except Dropped:
+        return  # the lease is somebody else's: nothing more is said
+    finally:
+        kit.slots.release()
+
+
+class Execution:
+    """One job under way."""
+
+    def __init__(self, kit: Kit, playbook: Playbook, work: Work) -> None:
+        self.kit = kit
+        self.playbook = playbook
+        self.work = work
+        self.pipeline = Pipeline(playbook, work)
+        self.reporter = Reporter(kit.transport, work)
+
+    async def run(self) -> None:
+        """Task by task, until the pipeline ends, parks, or the worker stops."""
+        pipeline, reporter = self.pipeline, self.reporter
+        reporter.add(pipeline.begin(self.now()))
+        try:
+            await self._restore_hands()
+            pipeline.step_input()
+        except Fault as fault:
+            await reporter.final(pipeline.fail(fault.error, self.now()))
+            return
+        while (task := pipeline.current()) is not None:
+            if self.kit.is_stopping():
+                await reporter.flush()
+                return
+            if not await self._is_ready(task):
+                return
+            if not await self._run_task(task):
+                return
+        await reporter.final(pipeline.finish(self.now()))
+
+    def now(self) -> float:
+        return self.kit.clock.now()
+
+    async def _restore_hands(self) -> None:
+        """After a redelivery: fetch the payloads that the worker before had in hand."""
+        for label, output in self.pipeline.progress.outputs.items():
+            reference = reference_of(output.get("ref")) if "data" not in output else None
+            if reference is not None:
+                self.pipeline.hands[label] = {**output, "data": await self._fetched(reference)}
+
+    async def _fetched(self, reference: Any) -> Any:
+        try:
+            return msgspec.json.decode(await self.kit.invoker.results.fetch(reference))
+        except NoetlError:
+            return None  # whoever reads it finds nothing; the reference is still there to be resolved
+
+    async def _is_ready(self, task: Task) -> bool:
+        """Wait before a retry; False: the job was given back meanwhile."""
+        delay = self.pipeline.progress.ready_at - self.now()
+        if delay > PARK_AFTER_SECONDS:
+            await self._park(task, until=self.pipeline.progress.ready_at)
+            return False
+        if delay > 0:
+            self.reporter.soon()
+            self.kit.slots.release()
+            try:
+                await self.kit.clock.sleep(delay)
+            finally:
+                await self.kit.slots.take()
+            self.reporter.check()
+        if task.spec.get("durability") == "sync":
+            await self.reporter.flush()
+        return True
+
+    async def _park(self, task: Task, **until: Any) -> None:
+        pipeline, work = self.pipeline, self.work
+        await self.reporter.park(
+            TaskWaiting(
+                ts=self.now(),
+                run=work.run,
+                iter=work.iter,
+                lease=work.lease,
+                task=task.label,
+                visit=pipeline.visit(task),
+                attempt=pipeline.progress.attempt,
+                **until,
+            )
+        )
+
+    async def _run_task(self, task: Task) -> bool:
+        """Open, run and close one task; False: the job was parked."""
+        pipeline, invoker = self.pipeline, self.kit.invoker
+        if "keychain" in _reads(task):
+            pipeline.keychain = await invoker.credentials(self.playbook, task)
+        child = pipeline.progress.child
+        events, invocation = pipeline.enter(self.now())
+        self.reporter.add(events)
+        if invocation is None:
+            return True
+        try:
+            answer = await self._answer(invocation, child)
+        except Fault as fault:
+            self.reporter.add([pipeline.refuse(invocation, fault.error, self.now())])
+            return True
+        if answer is None:
+            return False
+        self.reporter.check()
+        self.reporter.add([pipeline.close(invocation, answer, self.now(), self.kit.chance())])
+        await self.reporter.flush_if_large()
+        return True
+
+    async def _answer(self, invocation: Invocation, child: dict[str, Any] | None) -> Answer | None:
+        """What the tool gave; None: a child was asked for, and the job parked."""
+        task, invoker = invocation.task, self.kit.invoker
+        target = workbook.called(self.playbook, task)
+        if (target or task).kind == "playbook":
+            return await self._child_answer(invocation, target, child)
+        self.reporter.soon()
+        if target is not None:
+            return await workbook.call(invoker, self.pipeline, invocation, target, self.kit.chance())
+        previous = None if self.work.around else self.pipeline.previous()
+        call = invoker.call(
+            self.work,
+            task,
+            invocation.input,
+            key=invocation.key,
+            attempt=invocation.attempt,
+            inherited=self.pipeline.step_input(),
+            previous=previous,
+        )
+        return await invoker.invoke(self.playbook, task, call)
+
+    async def _child_answer(
+        self, invocation: Invocation, target: Task | None, child: dict[str, Any] | None
+    ) -> Answer | None:
+        task = target or invocation.task
+        if child is None:
+            given = invocation.input
+            if target is not None:
+                given = workbook.input_of(target, workbook.scope_of(self.pipeline, invocation, target), {})
+            await self._park(invocation.task, child=children.wanted(invocation, given))
+            return None
+        meta = {"attempt": invocation.attempt}
+        return await self.kit.invoker.answer(self.playbook, task, children.answered(child), meta)
+
+
+def _reads(task: Task) -> set[str]:
+    return {name for value in task.input.values() for name in value.reads}

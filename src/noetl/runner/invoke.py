@@ -1,0 +1,165 @@
+"""One invocation of a tool: credentials in, one answer out, whatever happens (TK-04, TK-18, RS-01).
+
+The answer has two faces: as it is recorded, and as the worker has it in hand. A payload over the limit is stored first
+and is recorded as a reference; the pipeline goes on with the payload itself. Known secrets are taken out before
+anything leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from noetl.clock import Clock
+from noetl.dsl.model import Playbook, Task
+from noetl.engine.commands import Work
+from noetl.engine.output import Output, envelope, failure
+from noetl.engine.pipeline import Answer
+from noetl.engine.values import Fault, plain
+from noetl.errors import NoetlError
+from noetl.keychain.contract import Keychain
+from noetl.keychain.secret import revealed
+from noetl.references import is_reference
+from noetl.results.contract import Results
+from noetl.runner.toolbox import Toolbox
+from noetl.tools.contract import Call
+
+ROW_RESERVE_BYTES = 8 * 1024  # of an event row, for all but the payload
+MESSAGE_CHARACTERS_MAX = 2_000
+
+encode = msgspec.json.Encoder().encode
+
+
+class Invoker:
+    """What a worker needs to run tools."""
+
+    def __init__(self, *, toolbox: Toolbox, results: Results, keychain: Keychain, clock: Clock) -> None:
+        self.toolbox = toolbox
+        self.results = results
+        self.keychain = keychain
+        self.clock = clock
+
+    async def credentials(self, playbook: Playbook, task: Task) -> dict[str, Any]:
+        """`keychain` as a task's templates read it (KC-02); what cannot be resolved is not there."""
+        if not any("keychain" in value.reads for value in task.input.values()):
+            return {}
+        found: dict[str, Any] = {}
+        for name in playbook.credentials:
+            try:
+                found[name] = dict(await self.keychain.resolve(name))
+            except LookupError:
+                continue
+        return found
+
+    async def invoke(self, playbook: Playbook, task: Task, call: Call) -> Answer:
+        """Run the tool once; its answer is ready to be judged and recorded."""
+        started_at = self.clock.monotonic()
+        output = await self._run(task, call)
+        meta = {
+            "attempt": call.attempt,
+            "duration_ms": round((self.clock.monotonic() - started_at) * 1000, 3),
+            "ts": datetime.fromtimestamp(self.clock.now(), UTC).isoformat(timespec="milliseconds"),
+        }
+        return await self.answer(playbook, task, output, meta)
+
+    def call(
+        self,
+        work: Work,
+        task: Task,
+        given: dict[str, Any],
+        *,
+        key: str,
+        attempt: int,
+        inherited: dict[str, Any],
+        previous: Any,
+    ) -> Call:
+        """What the tool is given."""
+        return Call(
+            input=revealed(given) if self.keychain.known_secrets() else given,
+            fields=self.toolbox.fields(task.kind),
+            spec=task.spec,
+            connect_seconds=task.timeout.connect,
+            read_seconds=task.timeout.read,
+            total_seconds=task.timeout.total,
+            key=key,
+            folder=Path(work.folder) if work.folder else None,
+            execution_id=work.execution_id,
+            task=task.label,
+            attempt=attempt,
+            inherited=inherited,
+            previous=previous,
+        )
+
+    async def _run(self, task: Task, call: Call) -> Output:
+        try:
+            running = self.toolbox.tool(task.kind).run(call)
+            if isinstance(running, Output):
+                return running
+            async with asyncio.timeout(task.timeout.total):
+                return await running
+        except TimeoutError:
+            message = f"it took longer than its {task.timeout.total} s (spec.timeout)"
+            return failure("timeout", message, retryable=True, is_definite=False)
+        except NoetlError as error:
+            return failure(getattr(error, "kind", "exception"), str(error))
+        except Exception as error:
+            return failure("exception", f"the tool failed: {type(error).__name__}: {error}"[:MESSAGE_CHARACTERS_MAX])
+
+    async def answer(self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> Answer:
+        """An output as it is recorded and as the pipeline goes on with it."""
+        if self.keychain.known_secrets():
+            output = self.keychain.redactor().clean(output)
+        try:
+            hand, recorded = await self._kept(playbook, task, output, meta)
+        except Fault as fault:
+            refused = Output(error=fault.error, helpers=output.helpers)
+            hand = recorded = envelope(refused, meta)
+        except NoetlError as error:
+            refused = failure(getattr(error, "kind", "exception"), str(error))
+            hand = recorded = envelope(refused, meta)
+        return Answer(
+            recorded=recorded,
+            hand=hand,
+            is_definite=output.is_definite,
+            retry_after_seconds=output.retry_after_seconds or 0.0,
+            logs=list(output.logs),
+        )
+
+    async def _kept(
+        self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Store what is large, or wanted as a reference, before anything is recorded (RS-01)."""
+        made = envelope(output, meta)
+        if is_reference(output.data):  # RS-05: a returned value of reference shape becomes output.ref
+            made["ref"] = made.pop("data")
+            return made, made
+        if output.ref is not None and output.data is None:
+            del made["data"]
+            return made, made
+        is_wanted = task.wants_reference or playbook.settings.reference_first
+        size_max = payload_bytes_max(playbook)
+        if not is_wanted and is_small(output.data):
+            return made, made
+        data = encode(plain(output.data))
+        if len(data) <= size_max and not is_wanted:
+            return made, made
+        made["ref"] = (await self.results.store(data)).as_data()
+        if len(data) <= size_max and not playbook.settings.reference_first:
+            return made, made
+        return made, {name: value for name, value in made.items() if name != "data"}
+
+
+def payload_bytes_max(playbook: Playbook) -> int:
+    """How large a payload may be in an event row."""
+    limit = playbook.settings.max_payload_bytes
+    return max(limit - ROW_RESERVE_BYTES, limit // 2)
+
+
+def is_small(data: Any) -> bool:
+    """Whether a payload is surely under any limit, without encoding it."""
+    kind = type(data)
+    return kind is bool or kind is int or data is None or (kind is str and len(data) < 256)

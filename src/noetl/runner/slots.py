@@ -1,0 +1,45 @@
+"""How many tools of a worker run at once. A slot is held only while one runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+
+class Slots:
+    """A counter that can be waited for, in order."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.free = total
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._freed = asyncio.Event()
+
+    def try_take(self) -> None:
+        """Take a slot that is known to be free."""
+        self.free -= 1
+
+    async def take(self) -> None:
+        """Take a slot, waiting for one. A pipeline that goes on after a wait comes before new jobs."""
+        if self.free > 0:
+            self.free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def release(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.free += 1
+        self._freed.set()
+
+    async def any_free(self) -> int:
+        """Wait until a slot is free; how many are."""
+        while self.free <= 0:
+            self._freed.clear()
+            await self._freed.wait()
+        return self.free

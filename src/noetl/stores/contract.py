@@ -1,0 +1,139 @@
+"""What a server keeps: executions, their logs, the catalog, snapshots. One writer; many readers.
+
+`commit` is the only way anything gets into a log: one batch, one transaction, durable when it returns. A batch either
+stands whole or not at all. Events are never changed and never removed. The suite in `noetl.testing.store_suite` holds
+for every implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.engine.events import Event
+
+RUNNING, WAITING, INCIDENT = "running", "waiting", "incident"
+SUCCESS, FAILED, CANCELLED = "success", "failed", "cancelled"
+LIVE = (RUNNING, WAITING, INCIDENT)
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the list of executions."""
+
+    id: int
+    sha: str  # the catalog entry that runs
+    path: str
+    version: int
+    status: str = RUNNING
+    head: int = 0  # the last seq
+    folder: str = ""  # where the playbook's file was; "": it came from the catalog
+    request_key: str | None = None  # one execution per key, ever
+    parent_id: int | None = None
+    parent_key: str | None = None  # the task run that called it: one child per key, ever
+    created_at: float = 0.0
+    ended_at: float | None = None
+    digest: str = ""  # of the state at its end, as the engine had it in memory (replay --verify)
+
+
+class Append(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that go to the end of one log, and what its row says afterwards."""
+
+    execution_id: int
+    first_seq: int  # must be head + 1
+    events: list[Event]
+    status: str
+    ended_at: float | None = None
+    digest: str = ""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of an execution after `seq`: a cache. `engine` tells which engine wrote it."""
+
+    execution_id: int
+    seq: int
+    engine: int
+    body: bytes
+
+
+class Batch(msgspec.Struct, kw_only=True):
+    """What one commit writes, in this order."""
+
+    executions: list[Execution] = []
+    appends: list[Append] = []
+    snapshots: list[Snapshot] = []
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A registered playbook: path and version, by content. It never changes."""
+
+    path: str
+    version: int  # 1, 2, 3… for each path
+    sha: str  # of the text and the flags it is read with
+    text: bytes
+    name: str = ""  # what the file was called, for messages
+    label: str = ""  # metadata.version
+    is_legacy: bool = False
+    is_upstream: bool = False
+    created_at: float = 0.0
+
+
+class HeadMoved(Exception):
+    """The log does not end where the batch begins: somebody else wrote to it."""
+
+
+class Store(Protocol):
+    name: str  # as people know it: sqlite:///path
+
+    async def reserve_ids(self, count: int) -> int:
+        """The first of `count` execution ids that nobody else ever gets."""
+        ...
+
+    async def commit(self, batch: Batch) -> None:
+        """Write a batch, durably, or nothing of it. Raises HeadMoved, DiskFull."""
+        ...
+
+    async def execution(self, execution_id: int) -> Execution | None: ...
+
+    async def execution_by_request(self, request_key: str) -> Execution | None: ...
+
+    async def execution_by_parent(self, parent_key: str) -> Execution | None: ...
+
+    async def executions(
+        self, limit: int = 100, before: int | None = None, status: str | None = None
+    ) -> list[Execution]:
+        """Newest first; `before`: only ids below."""
+        ...
+
+    async def children(self, execution_id: int) -> list[Execution]:
+        """Oldest first."""
+        ...
+
+    async def events(self, execution_id: int, after: int = 0, limit: int = 1000) -> list[tuple[int, Event]]:
+        """(seq, event) in order, from seq after + 1 on."""
+        ...
+
+    def iteration_outputs(self, execution_id: int, run: int) -> AsyncIterator[tuple[int, dict[str, Any]]]:
+        """(index, output envelope) of each `loop.iteration.done` of a run, by index, in bounded memory."""
+        ...
+
+    async def snapshot(self, execution_id: int) -> Snapshot | None:
+        """The newest one."""
+        ...
+
+    async def register(self, entry: Entry) -> Entry:
+        """Keep a playbook. The same sha under the same path: the entry there is; else the path's next version."""
+        ...
+
+    async def entry(self, path: str, version: int | None = None) -> Entry | None:
+        """One version of a path; the newest if none is named."""
+        ...
+
+    async def entry_by_sha(self, sha: str) -> Entry | None: ...
+
+    async def entries(self) -> list[Entry]:
+        """All versions of all paths, by path, newest version first."""
+        ...
+
+    async def close(self) -> None: ...

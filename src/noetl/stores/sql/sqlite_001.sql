@@ -1,0 +1,62 @@
+-- The first schema. Run in one transaction, forward only; a later change is a file of its own with the next number.
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID;
+
+INSERT INTO meta (key, value) VALUES ('schema', 0), ('execution_id', 0);
+
+CREATE TABLE catalog (
+    path        TEXT    NOT NULL,
+    version     INTEGER NOT NULL,
+    sha         TEXT    NOT NULL,
+    text        BLOB    NOT NULL,
+    name        TEXT    NOT NULL,
+    label       TEXT    NOT NULL,
+    is_legacy   INTEGER NOT NULL,
+    is_upstream INTEGER NOT NULL,
+    created_at  REAL    NOT NULL,
+    PRIMARY KEY (path, version),
+    UNIQUE (sha, path)
+);
+
+CREATE TABLE execution (
+    id          INTEGER PRIMARY KEY,
+    sha         TEXT    NOT NULL,
+    path        TEXT    NOT NULL,
+    version     INTEGER NOT NULL,
+    status      TEXT    NOT NULL,
+    head        INTEGER NOT NULL,
+    folder      TEXT    NOT NULL,
+    request_key TEXT    UNIQUE,
+    parent_id   INTEGER,
+    parent_key  TEXT    UNIQUE,
+    created_at  REAL    NOT NULL,
+    ended_at    REAL,
+    digest      TEXT    NOT NULL
+);
+
+CREATE INDEX execution_status ON execution (status, id);
+CREATE INDEX execution_parent ON execution (parent_id, id) WHERE parent_id IS NOT NULL;
+
+-- name, run and iter are in the body too: they stand beside it for the index below and for whoever looks with SQL.
+CREATE TABLE event (
+    execution_id INTEGER NOT NULL,
+    seq          INTEGER NOT NULL,
+    name         TEXT    NOT NULL,
+    run          INTEGER NOT NULL,
+    iter         INTEGER NOT NULL,
+    body         BLOB    NOT NULL,
+    PRIMARY KEY (execution_id, seq)
+) WITHOUT ROWID;
+
+-- The outputs of a loop by index. Without it every loop.done would read and sort the whole log: quadratic in nested loops.
+CREATE INDEX event_iteration_done ON event (execution_id, run, iter) WHERE name = 'loop.iteration.done';
+
+CREATE TABLE snapshot (
+    execution_id INTEGER PRIMARY KEY,
+    seq          INTEGER NOT NULL,
+    engine       INTEGER NOT NULL,
+    body         BLOB    NOT NULL
+);

@@ -1,0 +1,125 @@
+"""The statements of the SQLite store, and its rows to and from the contract's values.
+
+Columns are read by name, so a column that a later schema adds at the end disturbs nobody.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from noetl.engine.events import NAMES, Event, decode, encode
+from noetl.errors import StoreUnusable
+from noetl.stores.contract import Append, Batch, Entry, Execution, Snapshot
+
+Row = tuple[Any, ...]
+Value = TypeVar("Value")
+
+PAGE_BYTES = 4096
+PAGES_PER_COMMIT, PAGES_PER_APPEND = 2, 2  # what a commit and a log dirty besides the events themselves, about
+
+RESERVE_IDS = "UPDATE meta SET value = value + ? WHERE key = 'execution_id' RETURNING value"
+
+INSERT_EXECUTION = "INSERT INTO execution VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# The head apart from the rest: the status has an index, and rewriting it with every batch costs a page of WAL.
+MOVE_HEAD = "UPDATE execution SET head = ? WHERE id = ? AND head = ?"
+SET_STATUS = (
+    "UPDATE execution SET status = ?, ended_at = ?, digest = ? "
+    "WHERE id = ? AND (status, ended_at, digest) IS NOT (?, ?, ?)"
+)
+INSERT_EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_SNAPSHOT = (
+    "INSERT INTO snapshot VALUES (?, ?, ?, ?) ON CONFLICT (execution_id) DO UPDATE "
+    "SET seq = excluded.seq, engine = excluded.engine, body = excluded.body WHERE excluded.seq >= seq"
+)
+INSERT_ENTRY = (
+    "INSERT INTO catalog SELECT ?, coalesce(max(version), 0) + 1, ?, ?, ?, ?, ?, ?, ? "
+    "FROM catalog WHERE path = ? RETURNING *"
+)
+
+EXECUTION = "SELECT * FROM execution WHERE id = ?"
+EXECUTION_BY_REQUEST = "SELECT * FROM execution WHERE request_key = ?"
+EXECUTION_BY_PARENT = "SELECT * FROM execution WHERE parent_key = ?"
+EXECUTIONS = "SELECT * FROM execution WHERE id < ? ORDER BY id DESC LIMIT ?"
+EXECUTIONS_BY_STATUS = "SELECT * FROM execution WHERE status = ? AND id < ? ORDER BY id DESC LIMIT ?"
+CHILDREN = "SELECT * FROM execution WHERE parent_id = ? ORDER BY id"
+EVENTS = "SELECT seq, body FROM event WHERE execution_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+ITERATIONS = (
+    "SELECT iter, seq, body FROM event WHERE name = 'loop.iteration.done' AND execution_id = ? AND run = ? "
+    "AND (iter, seq) > (?, ?) ORDER BY iter, seq LIMIT ?"
+)
+SNAPSHOT = "SELECT * FROM snapshot WHERE execution_id = ?"
+ENTRY = "SELECT * FROM catalog WHERE path = ? AND version = ?"
+ENTRY_NEWEST = "SELECT * FROM catalog WHERE path = ? ORDER BY version DESC LIMIT 1"
+ENTRY_BY_SHA = "SELECT * FROM catalog WHERE sha = ? ORDER BY path LIMIT 1"
+ENTRY_BY_CONTENT = "SELECT * FROM catalog WHERE sha = ? AND path = ?"
+ENTRIES = "SELECT * FROM catalog ORDER BY path, version DESC"
+
+
+def of_execution(execution: Execution) -> Row:
+    return msgspec.structs.astuple(execution)
+
+
+def of_head(append: Append) -> Row:
+    head = append.first_seq - 1
+    return head + len(append.events), append.execution_id, head
+
+
+def of_status(append: Append) -> Row:
+    said = (append.status, append.ended_at, append.digest)
+    return *said, append.execution_id, *said
+
+
+def of_events(appends: Iterable[Append]) -> list[Row]:
+    """The rows of every event, in order. The name is the class's: an author's own event keeps its name in the body."""
+    return [
+        (append.execution_id, seq, NAMES[type(event)], event.run, event.iter, encode(event))
+        for append in appends
+        for seq, event in enumerate(append.events, append.first_seq)
+    ]
+
+
+def of_snapshot(snapshot: Snapshot) -> Row:
+    return msgspec.structs.astuple(snapshot)
+
+
+def of_entry(entry: Entry) -> Row:
+    """What the catalog is told; it gives the version itself."""
+    what = (entry.sha, entry.text, entry.name, entry.label, entry.is_legacy, entry.is_upstream)
+    return entry.path, *what, entry.created_at, entry.path
+
+
+def written_bytes(batch: Batch, events: Sequence[Row]) -> int:
+    """About how much a batch adds to the WAL, which goes by whole pages."""
+    pages = PAGES_PER_COMMIT + PAGES_PER_APPEND * len(batch.appends)
+    bodies = sum(len(row[-1]) for row in events) + sum(len(snapshot.body) for snapshot in batch.snapshots)
+    return pages * PAGE_BYTES + bodies
+
+
+def event(body: bytes, execution_id: int, seq: int) -> Event:
+    try:
+        return decode(body)
+    except msgspec.DecodeError as fault:
+        raise StoreUnusable(
+            f"event {execution_id}-{seq} cannot be read: {fault}. It is damaged, or a newer NoETL wrote it: "
+            "upgrade NoETL, or bring the store back from a backup"
+        ) from fault
+
+
+def execution(row: sqlite3.Row) -> Execution:
+    return msgspec.convert(dict(row), Execution)
+
+
+def snapshot(row: sqlite3.Row) -> Snapshot:
+    return msgspec.convert(dict(row), Snapshot)
+
+
+def entry(row: sqlite3.Row) -> Entry:
+    return msgspec.convert(dict(row), Entry, strict=False)  # SQLite's 0 and 1 are booleans here
+
+
+def first(make: Callable[[sqlite3.Row], Value], found: Sequence[sqlite3.Row]) -> Value | None:
+    return make(found[0]) if found else None

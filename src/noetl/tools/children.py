@@ -1,0 +1,160 @@
+"""A pool of warm child processes that answer questions: what kinds that run foreign code in a process of its own share.
+
+In: a question as bytes. Out: the answer as bytes, or one of the exceptions below. The pool starts children when they
+are needed, at most `slots` at once (further questions wait in order), and uses them again. A child that was
+interrupted, died, says that it is spent or has answered often is ended with its whole process group, and the next
+question gets a new one. What a question means only the child's module and its tool know.
+
+A child is this interpreter with a module's `serve(descriptor)`. Frames on the socket behind the descriptor:
+
+    to the child      length (4 bytes, most significant first), question
+    from the child    length (4 bytes), 1 if the child can be used again or 0, answer
+
+Bytes of JSON, never pickle: a hostile child must not own the worker. Its standard streams are /dev/null.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from noetl.tools.guard import Guard, how_it_ended
+from noetl.tools.isolation import scrubbed_environment
+
+QUESTIONS_PER_CHILD_MAX = 1_000
+EXIT_SECONDS_MAX = 1.0  # from the end of the stream to the end of the process
+QUESTION_HEADER = struct.Struct("!I")
+ANSWER_HEADER = struct.Struct("!IB")
+# -I leaves out PYTHONPATH, so the place of the package is given; last, so that nothing in it hides another module.
+BOOT = "import sys; sys.path.append(sys.argv[1]); from {module} import serve; serve(int(sys.argv[2]))"
+PACKAGES = Path(__file__).parents[2]
+INTERPRETER_NEEDS = ("LD_LIBRARY_PATH",)  # some builds of Python find their own library by it
+
+
+class ChildDied(Exception):
+    """The child ended before it had answered; the message says how."""
+
+
+class AnswerTooLarge(Exception):
+    """The child began an answer of more bytes than allowed; none of it was read."""
+
+
+class Child:
+    """One running child."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        guard: Guard,
+    ) -> None:
+        self.process = process
+        self.reader = reader
+        self.writer = writer
+        self.guard = guard
+        self.questions = 0
+        self.watch = asyncio.create_task(self._watch())
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.returncode is None
+
+    async def ask(self, question: bytes, answer_bytes_max: int) -> tuple[bytes, bool]:
+        """The answer, and whether the child can be asked again."""
+        self.questions += 1
+        try:
+            self.writer.write(QUESTION_HEADER.pack(len(question)) + question)
+            await self.writer.drain()
+            length, is_reusable = ANSWER_HEADER.unpack(await self.reader.readexactly(ANSWER_HEADER.size))
+            if length > answer_bytes_max:
+                raise AnswerTooLarge
+            answer = await self.reader.readexactly(length)
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise ChildDied(await self._how_it_died()) from error
+        return answer, bool(is_reusable) and self.questions < QUESTIONS_PER_CHILD_MAX
+
+    async def end(self) -> None:
+        """Kill the child and all that it started."""
+        self.writer.transport.abort()
+        await self.guard.end(self.process)
+        await self.watch
+
+    async def _watch(self) -> None:
+        """A process that the child forked holds the socket too, so the end of the child may not end the stream."""
+        await self.process.wait()
+        self.writer.transport.abort()
+
+    async def _how_it_died(self) -> str:
+        await asyncio.wait({self.watch}, timeout=EXIT_SECONDS_MAX)
+        if self.process.returncode is None:
+            return "closed its connection"
+        return how_it_ended(self.process.returncode)
+
+
+class Children:
+    """The pool."""
+
+    def __init__(self, module: str, *, slots: int) -> None:
+        self.module = module
+        self.slots = asyncio.Semaphore(slots)
+        self.guard = Guard()
+        self.idle: list[Child] = []  # the one used last is taken first: its memory is warm
+        self.busy: set[Child] = set()
+
+    async def ask(self, question: bytes, *, answer_bytes_max: int, seconds: float | None) -> bytes:
+        """One answer. `seconds` count from when a child is free; TimeoutError: it took longer, and was killed."""
+        async with self.slots:
+            child = await self._take()
+            is_reusable = False
+            try:
+                async with asyncio.timeout(seconds):
+                    answer, is_reusable = await child.ask(question, answer_bytes_max)
+            finally:
+                self.busy.discard(child)
+                if is_reusable:
+                    self.idle.append(child)
+                else:
+                    await child.end()
+            return answer
+
+    async def close(self) -> None:
+        """End all children, busy ones too."""
+        children = [*self.idle, *self.busy]
+        self.idle.clear()
+        await asyncio.gather(*(child.end() for child in children))
+        await self.guard.close()
+
+    async def _take(self) -> Child:
+        while self.idle and not self.idle[-1].is_alive:
+            await self.idle.pop().end()  # it died while nobody looked
+        if self.idle:
+            child = self.idle.pop()
+        else:
+            child = await start_child(self.module, self.guard, scrubbed_environment(*INTERPRETER_NEEDS))
+        self.busy.add(child)
+        return child
+
+
+async def start_child(module: str, guard: Guard, environment: Mapping[str, str]) -> Child:
+    """A new child, started with -I: neither PYTHON… variables nor the working directory say what it imports."""
+    ours, theirs = socket.socketpair()
+    with contextlib.ExitStack() as undo:
+        undo.callback(ours.close)
+        with theirs:
+            descriptor = theirs.fileno()
+            boot = ("-c", BOOT.format(module=module), str(PACKAGES), str(descriptor))
+            words = (sys.executable, "-I", "-X", "utf8", *boot)
+            process = await guard.start(words, env=environment, pass_fds=(descriptor,))
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            await guard.end(process)
+            raise
+        undo.pop_all()
+    return Child(process, reader, writer, guard)

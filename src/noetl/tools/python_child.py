@@ -1,0 +1,235 @@
+"""The program of a warm child of kind python: questions in, answers out, over the socket it is given (children.py).
+
+A question is a JSON mapping of code, name, input, libs, execution_id, memory_bytes and answer_bytes_max. An answer:
+
+    data      the value of the code (python_code.py, json_data.py)
+    error     null, or {kind, message, exception_type, line}
+    stdout    what was printed, its first part
+    logs      the same in lines, with the number of those left out
+
+The code runs in the main thread under a soft limit of memory. What it changed of the environment, the working directory
+and sys.path is put back. A child in which threads or processes are left, or whose memory ran out or stayed large, says
+that it is spent. Nothing here tries to stop code that means harm: the process is the fence.
+
+Starting a child must stay cheap: what only some code needs (ast, asyncio, inspect) is imported when it does.
+"""
+
+from __future__ import annotations
+
+import _thread
+import io
+import json
+import os
+import resource
+import struct
+import sys
+
+from noetl.tools.json_data import Unfit, as_json
+from noetl.tools.python_code import MODULE_NAME, file_name, value_of
+
+TYPE_CHECKING = False  # typing is an import of 3 ms, in every child
+if TYPE_CHECKING:
+    from typing import Any
+
+QUESTION_HEADER = struct.Struct("!I")
+ANSWER_HEADER = struct.Struct("!IB")
+READ_BYTES_MAX = 1024 * 1024
+PRINTED_BYTES_MAX = 16 * 1024
+PRINTED_LINES_MAX = 200
+MESSAGE_CHARS_MAX = 2_000
+RESIDENT_BYTES_MAX = 512 * 1024 * 1024  # a child that stays above this after a call is spent
+
+
+def serve(descriptor: int) -> None:
+    """Answer until the worker closes its end."""
+    os.set_inheritable(descriptor, False)  # not for the programs that the code starts
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold secrets
+    child = Child()
+    while (question := receive(descriptor)) is not None:
+        answer, is_reusable = child.answer(json.loads(question))
+        send(descriptor, ANSWER_HEADER.pack(len(answer), is_reusable) + answer)
+
+
+def receive(descriptor: int) -> bytes | None:
+    header = read_exactly(descriptor, QUESTION_HEADER.size)
+    return None if header is None else read_exactly(descriptor, QUESTION_HEADER.unpack(header)[0])
+
+
+def read_exactly(descriptor: int, length: int) -> bytes | None:
+    """So many bytes; None at the end of the stream."""
+    parts = bytearray()
+    while len(parts) < length:
+        part = os.read(descriptor, min(length - len(parts), READ_BYTES_MAX))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def send(descriptor: int, frame: bytes) -> None:
+    left = memoryview(frame)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+class Printed(io.BufferedIOBase):
+    """Takes what the code prints and keeps the first part of it."""
+
+    name = "<printed>"
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self.kept = bytearray()
+        self.line_breaks = 0
+        self.is_cut = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        taken = bytes(data)
+        room = PRINTED_BYTES_MAX - len(self.kept)
+        self.kept += taken[:room]
+        self.line_breaks += taken.count(b"\n")
+        self.is_cut |= len(taken) > room
+        return len(taken)
+
+    def take(self) -> tuple[str, list[str]]:
+        """The text and its lines since the last time."""
+        text = self.kept.decode("utf-8", "replace")
+        lines = text.removesuffix("\n").split("\n")[:PRINTED_LINES_MAX] if text else []
+        if self.line_breaks > len(lines):
+            lines.append(f"… {self.line_breaks - len(lines)} more lines")
+        elif self.is_cut:
+            lines.append("… (cut)")
+        self.start()
+        return text, lines
+
+
+class Child:
+    """What stays the same from one question to the next, so that one task's code does not see another's."""
+
+    def __init__(self) -> None:
+        self.environment = dict(os.environ)
+        self.folder = os.getcwd()  # noqa: PTH109 - pathlib is an import of 4 ms
+        self.paths = list(sys.path)
+        self.data_bytes = memory_bytes("VmData")
+        self.open_streams()
+
+    def open_streams(self) -> None:
+        """One stream for the life of the child: handlers of logging keep the one they once saw."""
+        self.printed = Printed()
+        self.stream = io.TextIOWrapper(self.printed, encoding="utf-8", errors="replace", write_through=True)
+
+    def answer(self, question: dict[str, Any]) -> tuple[bytes, bool]:
+        """The answer, and whether this child can be asked again."""
+        data, error = b"null", None
+        sys.stdout = sys.stderr = self.stream
+        limits = self.limit_memory(question["memory_bytes"])
+        try:
+            data = as_json(value_of(question), question["answer_bytes_max"])
+        except BaseException as raised:  # whatever code may raise is its result
+            error = error_of(raised, question["name"])
+        finally:
+            if limits:
+                resource.setrlimit(resource.RLIMIT_DATA, limits)
+            sys.modules.pop(MODULE_NAME, None)
+        is_out_of_memory = error is not None and error["exception_type"] == "MemoryError"
+        is_spent = is_out_of_memory or is_occupied() or is_large()
+        return self.encoded(data, error), not is_spent and self.tidy()
+
+    def limit_memory(self, memory_bytes_max: int) -> tuple[int, int] | None:
+        """Lower the soft limit; the limits as they were, or None if the system does not count memory this way.
+
+        RLIMIT_DATA counts what is private and writable; RLIMIT_AS would count mapped libraries, gigabytes of them.
+        """
+        if not self.data_bytes:
+            return None
+        limits = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = self.data_bytes + memory_bytes_max
+        hard = limits[1]
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )
+        return limits
+
+    def encoded(self, data: bytes, error: dict[str, Any] | None) -> bytes:
+        text, logs = self.printed.take()
+        if self.stream.closed:
+            self.open_streams()
+        rest = json.dumps({"error": error, "stdout": text, "logs": logs}).encode()
+        return b'{"data":' + data + b"," + rest[1:]
+
+    def tidy(self) -> bool:
+        """Put back what the code may have changed; False if that cannot be done."""
+        try:
+            if os.environ != self.environment:
+                os.environ.clear()
+                os.environ.update(self.environment)
+            os.chdir(self.folder)
+        except OSError:
+            return False
+        sys.path[:] = self.paths
+        return True
+
+
+def error_of(raised: BaseException, name: str) -> dict[str, Any]:
+    """Why the code failed, for people: type, text and the line of the code, no stack."""
+    if isinstance(raised, Unfit):
+        return {"kind": raised.kind, "message": str(raised), "exception_type": None, "line": None}
+    line = line_of(raised, file_name(name))
+    place = f" (line {line} of {name})" if line else ""
+    kind = type(raised).__name__
+    if isinstance(raised, MemoryError):
+        return {"kind": "limit", "message": f"out of memory{place}", "exception_type": kind, "line": line}
+    text = text_of(raised)
+    message = f"{kind}: {text}{place}" if text else f"{kind}{place}"
+    return {"kind": "exception", "message": message, "exception_type": kind, "line": line}
+
+
+def text_of(raised: BaseException) -> str:
+    try:
+        text = str(raised.msg if isinstance(raised, SyntaxError) else raised)
+    except Exception:  # an exception whose __str__ fails must not take the answer with it
+        return ""
+    return text if len(text) <= MESSAGE_CHARS_MAX else f"{text[:MESSAGE_CHARS_MAX]}…"
+
+
+def line_of(raised: BaseException, file: str) -> int | None:
+    """The innermost line of the task's code on the way to the exception."""
+    found = raised.lineno if isinstance(raised, SyntaxError) and raised.filename == file else None
+    step = raised.__traceback__
+    while step is not None and not isinstance(raised, SyntaxError):
+        if step.tb_frame.f_code.co_filename == file:
+            found = step.tb_lineno
+        step = step.tb_next
+    return found
+
+
+def is_occupied() -> bool:
+    """Whether the code left threads or processes behind."""
+    if _thread._count():
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def is_large() -> bool:
+    """The peak is read first: it costs a tenth of the present size."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak > RESIDENT_BYTES_MAX and (memory_bytes("VmRSS") or peak) > RESIDENT_BYTES_MAX
+
+
+def memory_bytes(what: str) -> int:
+    """A figure of this process, from Linux; 0 elsewhere."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - as above
+            words = next((line.split() for line in status if line.startswith(what)), ["", "0"])
+    except OSError:
+        return 0
+    return int(words[1]) * 1024

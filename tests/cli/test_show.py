@@ -1,0 +1,128 @@
+"""How show and events lay out an execution, from histories."""
+
+import pytest
+
+from noetl.cli.events import line_of
+from noetl.cli.show import bar, ending, head, timeline
+from noetl.engine.events import StepWaiting
+from noetl.projections.envelopes import Envelopes
+from noetl.projections.progress import Progress
+from noetl.projections.timeline import Timeline, show
+from tests.projections.histories import BAD, History
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def history():
+    return History().begin()
+
+
+def shown(history):
+    progress, rows = Progress(), Timeline()
+    for event in history:
+        progress.apply(event)
+        rows.apply(event)
+    return show(4097, progress, rows)
+
+
+def lines_of(history, width=100):
+    found = shown(history)
+    return [*head(found), *timeline(found, width), *ending(found, "orders.yaml:28:9")]
+
+
+def test_the_head_says_what_ran_how_it_ended_and_how_long_it_took(history):
+    run = history.schedule("load")
+    history.done(run, "load").finish()
+
+    first, second = head(shown(history))
+
+    assert first == "orders@2  ✓ success  execution 4097"
+    assert second.endswith(f"took 8.0 s, {len(history)} events")
+
+
+def test_a_run_is_a_line_with_its_tasks_and_retries(history):
+    run = history.schedule("load")
+    history.task(run, do="retry", output=BAD).task(run, attempt=2).done(run, "load").finish()
+
+    line = timeline(shown(history), 100)[0]
+
+    assert line.startswith("✓ load  ")
+    assert line.endswith("fetch (1 retry)")
+
+
+def test_runs_of_one_step_are_told_apart(history):
+    for _ in range(2):
+        run = history.schedule("load")
+        history.done(run, "load")
+
+    assert [line[:9] for line in timeline(shown(history), 100)] == ["✓ load #1", "✓ load #2"]
+
+
+def test_a_loop_is_one_line_with_counts(history):
+    run = history.schedule("load", has_loop=True)
+    history.loop(run, "load", 3).iteration(run, 0).iteration(run, 1, is_failed=True)
+
+    (line,) = timeline(shown(history), 100)
+
+    assert "running" in line
+    assert "1 of 3 iterations, 1 failed" in line
+
+
+def test_a_failure_is_said_with_its_place_in_the_file(history):
+    run = history.schedule("load")
+    history.task(run, do="fail", output=BAD).fail(run, "load").failing("load").finish("failed")
+
+    lines = lines_of(history)
+
+    assert 'error: step "load", task "fetch" (orders.yaml:28:9): connection refused' in lines
+    assert lines[-1] == "next: noetl events 4097, noetl replay 4097 --verify"
+
+
+def test_a_waiting_execution_says_for_what_and_what_to_do(history):
+    lines = lines_of(history.add(StepWaiting, step="approve", token=4, is_for_signal=True))
+
+    assert any(line.startswith('"approve" waits for a signal since ') for line in lines)
+    assert lines[-1].startswith("next: noetl signal 4097 --set ctx.NAME=VALUE")
+
+
+def test_a_bar_stands_where_the_run_stood():
+    drawn = [
+        bar({"offset_ms": offset, "duration_ms": duration}, 100, 10)
+        for offset, duration in ((0, 50), (50, 50), (90, 0), (100, 5), (30, None))
+    ]
+
+    assert drawn == ["━━━━━     ", "     ━━━━━", "         ━", "         ━", "   ━━━━━━━"]
+
+
+@pytest.mark.parametrize("width", [20, 80, 300])
+def test_names_and_bars_fit_narrow_and_wide_terminals(history, width):
+    run = history.schedule("a" * 100)
+    history.done(run, "a" * 100)
+
+    (line,) = timeline(shown(history), width)
+
+    assert len(line) <= max(width, 60)
+
+
+def test_what_a_playbook_names_cannot_talk_to_the_terminal(history):
+    run = history.schedule("\x1b[2J")
+    history.done(run, "\x1b[2J")
+
+    assert all("\x1b" not in line for line in lines_of(history))
+
+
+def test_an_event_is_a_line_with_place_and_detail(history):
+    run = history.schedule("load", has_loop=True)
+    history.task(run, iter=17, do="retry", output=BAD, attempt=2)
+    envelopes = Envelopes(4097)
+
+    lines = [line_of(envelopes.envelope(seq, event)) for seq, event in enumerate(history, 1)]
+
+    assert lines[0].split() == ["1", "00:01:40.000", "playbook.execution.requested", "path=orders"]
+    assert lines[3].split()[2:] == ["step.scheduled", "load"]
+    assert lines[-1].endswith("load[17]/fetch #2  do=retry  connection: connection refused")
+    assert all(line == line.rstrip() for line in lines)

@@ -1,0 +1,5 @@
+"""Full assertion messages for the suites, which live in the package."""
+
+import pytest
+
+pytest.register_assert_rewrite("noetl.testing.store_suite", "noetl.testing.results_suite")
