@@ -19,8 +19,9 @@ from noetl.engine.decision import Decision, Handler
 from noetl.engine.effects import pending
 from noetl.engine.ending import cancel_iterations, conclude, must_wind_down, wind_down
 from noetl.engine.events import WORKER_EVENTS, Event
+from noetl.engine.loop_ends import close
 from noetl.engine.net import Net
-from noetl.engine.routing import leave_planner, route
+from noetl.engine.routing import fail_step, leave_planner, route
 from noetl.engine.state import INCIDENT, RUNNING, WAITING, Run, State
 from noetl.errors import BrokenInvariant
 
@@ -119,7 +120,7 @@ def _run_ended(decision: Decision, event: Event) -> None:
 
 
 def _iteration_ended(decision: Decision, event: Event) -> None:
-    looping.ended(decision, decision.state.runs[event.run])
+    decision.look_at(decision.state.runs[event.run])
 
 
 CONSEQUENCES: dict[type[Event], Handler] = {
@@ -148,13 +149,13 @@ def _expire(decision: Decision, op: ops.Expire) -> None:
         output = views.failed(error)
         decision.emit(facts.StepFailed(ts=decision.now, run=run.id, step=run.step, error=error, output=output))
     else:
-        looping.fail_step(decision, run, error)
+        fail_step(decision, run, error)
 
 
 def _expire_iteration(decision: Decision, run: Run, index: int, error: dict[str, Any]) -> None:
     if index in run.jobs:
         decision.emit(facts.LoopIterationFailed(ts=decision.now, run=run.id, iter=index, error=error))
-        looping.ended(decision, run)
+        decision.look_at(run)
 
 
 def _child_ended(decision: Decision, op: ops.ChildEnded) -> None:
@@ -207,7 +208,7 @@ def _collected(decision: Decision, op: ops.Collected) -> None:
     if run is None or run.loop is None or not run.loop.is_over:
         return
     output = {name: value for name, value in views.NOTHING.items() if name != "data"}
-    looping.close(decision, run, {**output, "ref": op.ref})
+    close(decision, run, {**output, "ref": op.ref})
 
 
 def _counted(decision: Decision, op: ops.Counted) -> None:
@@ -228,7 +229,7 @@ def _element_read(decision: Decision, op: ops.ElementRead) -> None:
 def _continue(decision: Decision, op: ops.Continue) -> None:
     run = decision.state.runs.get(op.run)
     if run is not None and run.loop is not None:
-        looping.ended(decision, run)
+        decision.look_at(run)
 
 
 def _planned(decision: Decision, op: ops.Planned) -> None:

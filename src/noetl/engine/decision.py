@@ -59,6 +59,10 @@ class Decision:
         """Ask for something once the events stand."""
         self.changes.append(change)
 
+    def look_at(self, run: Run) -> None:
+        """An iteration of this run has ended, or none has begun yet: its loop is to be looked at."""
+        self.agenda.append(run.id)
+
     def step(self, run: Run) -> Step:
         return self.playbook.steps[run.step]
 

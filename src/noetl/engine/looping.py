@@ -9,7 +9,6 @@ what its iterations gave (`commands.ListWanted`).
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import msgspec
@@ -18,32 +17,18 @@ from noetl.dsl.model import Loop as LoopModel
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine import scopes, views
-from noetl.engine.apply import outermost
-from noetl.engine.commands import (
-    Around,
-    BlobMade,
-    Counted,
-    CountWanted,
-    ElementRead,
-    ElementWanted,
-    ListWanted,
-    MoreWanted,
-)
+from noetl.engine.collections import around, collection_of, inline_bytes_max
+from noetl.engine.commands import Counted, CountWanted, ElementRead, ElementWanted, MoreWanted
 from noetl.engine.decision import Decision
-from noetl.engine.events import Envelope, Patch
-from noetl.engine.merging import MergeFault, finished
-from noetl.engine.output import Error
-from noetl.engine.patches import patched
-from noetl.engine.routing import route
-from noetl.engine.state import Loop, Run, State
-from noetl.engine.values import Fault, fault, plain, rendered, writes
-from noetl.references import JSON, Reference, is_reference
+from noetl.engine.loop_ends import finish
+from noetl.engine.routing import fail_step
+from noetl.engine.runs import outermost
+from noetl.engine.state import Loop, Run
+from noetl.engine.values import Fault, rendered
+from noetl.references import is_reference
 
 WINDOW_MAX = 1000  # iterations in flight where max_in_flight is not set
 EVENTS_MAX = 5000  # of one decision; what is left comes with the next
-ROW_RESERVE_BYTES = 8 * 1024  # of an event row, for all but its data
-
-encode = msgspec.json.Encoder().encode
 
 
 def begin(decision: Decision, run: Run) -> None:
@@ -76,7 +61,7 @@ def _open(decision: Decision, loop: LoopModel, spot: Spot) -> None:
             run = spot.outer.id if spot.outer else spot.run
             decision.after(CountWanted(execution_id=decision.state.execution_id, run=run, iter=spot.index, ref=found))
             return
-        collection = _collection(decision, found, loop)
+        collection = collection_of(decision, found, loop)
     except Fault as problem:
         _cannot_open(decision, top, spot, problem.error.as_data())
         return
@@ -115,52 +100,6 @@ def _scope(decision: Decision, top: Run, loop: LoopModel, spot: Spot) -> dict[st
     return scope
 
 
-def around(state: State, run: Run, index: int) -> list[Around]:
-    """The iterations that iteration `index` of a run's loop stands in, itself last."""
-    loop = run.loop
-    outside = around(state, state.runs[run.parent_run], run.parent_iter) if run.parent_run else []
-    if loop is None:
-        return outside
-    element = loop.elements.get(index) if loop.ref else element_at(loop, index)
-    return [*outside, Around(iterator=loop.iterator, index=index, total=loop.count, element=element)]
-
-
-def element_at(loop: Loop, index: int) -> Any:
-    """The element of a loop whose collection is in the state."""
-    if loop.range is not None:
-        start, _, step = loop.range
-        return start + index * step
-    return loop.items[index] if loop.items is not None else None
-
-
-def _collection(decision: Decision, found: Any, loop: LoopModel) -> dict[str, Any]:
-    """LP-02: a list, a lazy range; anything else is an error."""
-    if isinstance(found, range):
-        return {"count": len(found), "range": [found.start, found.stop, found.step]}
-    if not isinstance(found, list | tuple):
-        kind = {dict: "a mapping", str: "text", type(None): "nothing"}.get(type(found), type(found).__name__)
-        raise fault("type", f"loop.in needs a list, a range or a reference to a list, but got {kind}", loop.place)
-    items = plain(found, loop.place)
-    data = encode(items)
-    if len(data) <= inline_bytes_max(decision):
-        return {"count": len(items), "items": items}
-    return {"count": len(items), "ref": blob(decision, data)}
-
-
-def inline_bytes_max(decision: Decision) -> int:
-    limit = decision.playbook.settings.max_payload_bytes
-    return max(limit - ROW_RESERVE_BYTES, limit // 2)
-
-
-def blob(decision: Decision, data: bytes) -> dict[str, Any]:
-    """Have bytes stored before the events are committed; gives their reference."""
-    sha256 = hashlib.sha256(data).hexdigest()
-    decision.after(BlobMade(data=data, sha256=sha256))
-    return Reference(
-        type="blob", locator=f"sha256:{sha256}", content_type=JSON, bytes=len(data), sha256=sha256
-    ).as_data()
-
-
 def start(decision: Decision, loop: LoopModel, spot: Spot, collection: dict[str, Any]) -> None:
     """The collection is known: the loop begins."""
     step = decision.step(_top(decision, spot))
@@ -184,7 +123,7 @@ def start(decision: Decision, loop: LoopModel, spot: Spot, collection: dict[str,
             **collection,
         )
     )
-    ended(decision, decision.state.runs[spot.run])
+    decision.look_at(decision.state.runs[spot.run])
 
 
 def is_held(step: Step) -> bool:
@@ -202,7 +141,7 @@ def _cannot_open(decision: Decision, top: Run, spot: Spot, error: dict[str, Any]
         return
     outer = spot.outer
     decision.emit(facts.LoopIterationFailed(ts=decision.now, run=outer.id, iter=spot.index, error=error))
-    ended(decision, outer)
+    decision.look_at(outer)
 
 
 def model_of(decision: Decision, run: Run) -> LoopModel:
@@ -251,7 +190,7 @@ def element_read(decision: Decision, run: Run, op: ElementRead) -> None:
         decision.emit(facts.LoopIterationFailed(ts=decision.now, run=run.id, iter=op.iter, error=op.error))
     else:
         _start_iteration(decision, run, op.iter, model_of(decision, run).inner, op.element)
-    ended(decision, run)
+    decision.look_at(run)
 
 
 def reopen_inner(decision: Decision, run: Run) -> None:
@@ -260,11 +199,6 @@ def reopen_inner(decision: Decision, run: Run) -> None:
     for index, inner_run in list(run.loop.in_flight.items()) if run.loop and inner else ():
         if not inner_run and inner:
             _open(decision, inner, Spot(decision.state.last_run + 1, run, index))
-
-
-def ended(decision: Decision, run: Run) -> None:
-    """An iteration of this run has ended, or none has begun yet: the loop is to be looked at."""
-    decision.agenda.append(run.id)
 
 
 def tend(decision: Decision) -> None:
@@ -279,117 +213,3 @@ def tend(decision: Decision) -> None:
             decision.after(MoreWanted(execution_id=decision.state.execution_id, run=run.id))
         else:
             fill(decision, run)
-
-
-def finish(decision: Decision, run: Run) -> None:
-    """All iterations have ended."""
-    loop = run.loop
-    assert loop is not None  # noqa: S101 - only loops are finished
-    if loop.error and not loop.is_best_effort:
-        _fail(decision, run, loop.error)
-    elif loop.is_spilled:
-        decision.after(ListWanted(execution_id=decision.state.execution_id, run=run.id))
-    else:
-        _close_inline(decision, run, loop)
-
-
-def _close_inline(decision: Decision, run: Run, loop: Loop) -> None:
-    data = [loop.data.get(index) for index in range(loop.count)]
-    output: Envelope = {**views.NOTHING, "data": data}
-    if decision.step(run).wants_reference and not run.parent_run:
-        output["ref"] = blob(decision, encode(data))
-    close(decision, run, output)
-
-
-def close(decision: Decision, run: Run, output: Envelope) -> None:
-    """The loop's data is known: merge what its iterations wrote, and end."""
-    loop = run.loop
-    assert loop is not None  # noqa: S101
-    output = {**output, "loop": counts(loop)}
-    try:
-        if run.parent_run:
-            _check_inner(decision, run, loop)
-            _close_inner(decision, run, loop, output)
-        else:
-            patches = _merged(run, loop)
-            _close_outermost(decision, run, loop, output, [*patches, *_step_set(decision, run, output, patches)])
-    except MergeFault as problem:
-        _fail(decision, run, Error(kind=problem.kind, message=problem.message).as_data())
-    except Fault as problem_fault:
-        _fail(decision, run, problem_fault.error.as_data())
-
-
-def counts(loop: Loop) -> dict[str, Any]:
-    return {
-        "total": loop.count,
-        "done": loop.done,
-        "failed": loop.failed,
-        "skipped": loop.count - loop.done - loop.failed,
-    }
-
-
-def _merged(run: Run, loop: Loop) -> list[Patch]:
-    """SC-12: folded once, from the values before the loop."""
-    return finished(loop.folds(), {"ctx": run.ctx, "step": run.step_values}, loop.reducers) if loop.is_held else []
-
-
-def _check_inner(decision: Decision, run: Run, loop: Loop) -> None:
-    outer = decision.state.runs[run.parent_run].loop
-    if loop.is_held and outer is not None:
-        finished(loop.folds(), {"ctx": outer.ctx, "step": outer.step}, loop.reducers)
-
-
-def _close_inner(decision: Decision, run: Run, loop: Loop, output: Envelope) -> None:
-    outer, index = decision.state.runs[run.parent_run], run.parent_iter
-    decision.emit(
-        facts.LoopDone(ts=decision.now, run=run.id, step=run.step, output=views.without_data(output), **counts(loop))
-    )
-    decision.emit(facts.LoopIterationDone(ts=decision.now, run=outer.id, iter=index, output=output))
-    ended(decision, outer)
-
-
-def _step_set(decision: Decision, run: Run, output: Envelope, patches: list[Patch]) -> list[Patch]:
-    """SC-11: with a loop the server evaluates the step's set, at the boundary."""
-    step, state = decision.step(run), decision.state
-    if not step.set:
-        return []
-    scope = scopes.server_scope(
-        state,
-        run,
-        ctx=patched(state.ctx, patches, "ctx"),
-        step=patched(run.step_values, patches, "step"),
-        input=decision.step_input(run),
-        output=views.readable(output),
-    )
-    return writes(step.set, scope)
-
-
-def _close_outermost(decision: Decision, run: Run, loop: Loop, output: Envelope, patches: list[Patch]) -> None:
-    decision.emit(
-        facts.LoopDone(ts=decision.now, run=run.id, step=run.step, output=output, patches=patches, **counts(loop))
-    )
-    route(decision, run)
-
-
-def _fail(decision: Decision, run: Run, error: dict[str, Any]) -> None:
-    """A loop has failed: an inner one takes its iteration along, the outermost one its step."""
-    loop = run.loop
-    assert loop is not None  # noqa: S101
-    if not run.parent_run:
-        fail_step(decision, run, error, counts(loop))
-        return
-    outer, index = decision.state.runs[run.parent_run], run.parent_iter
-    output = {**views.failed(error), "loop": counts(loop)}
-    decision.emit(
-        facts.LoopDone(ts=decision.now, run=run.id, step=run.step, output=output, error=error, **counts(loop))
-    )
-    decision.emit(facts.LoopIterationFailed(ts=decision.now, run=outer.id, iter=index, error=error, output=output))
-    ended(decision, outer)
-
-
-def fail_step(decision: Decision, run: Run, error: dict[str, Any], loop_counts: dict[str, Any] | None = None) -> None:
-    """A step run ends badly; its arcs may handle that."""
-    error = {"step": run.step, **error}
-    output = {**views.failed(error), **({"loop": loop_counts} if loop_counts else {})}
-    decision.emit(facts.StepFailed(ts=decision.now, run=run.id, step=run.step, error=error, output=output))
-    route(decision, run)

@@ -17,11 +17,9 @@ from typing import Any
 
 import msgspec
 
-from noetl import ids
-from noetl.dsl.model import Assign, Playbook, Rule, Step, Task, Value
-from noetl.engine import scopes, views
+from noetl.dsl.model import Assign, Rule, Task, Value
+from noetl.engine import views
 from noetl.engine.backoff import delay_seconds
-from noetl.engine.commands import Work
 from noetl.engine.events import (
     Envelope,
     Event,
@@ -37,8 +35,8 @@ from noetl.engine.events import (
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.progress import END, copy_of, fold
-from noetl.engine.state import Progress
+from noetl.engine.progress import END, fold
+from noetl.engine.scene import Scene
 from noetl.engine.values import Fault, Scope, fault, rendered, rendered_data, writes
 
 TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
@@ -69,98 +67,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     patches: list[Patch] = []  # writes of a workbook task that was called
 
 
-class Pipeline:
+class Pipeline(Scene):
     """One job under way."""
-
-    def __init__(self, playbook: Playbook, work: Work) -> None:
-        self.playbook = playbook
-        self.work = work
-        self.step: Step = playbook.steps[work.step]
-        self.tasks: tuple[Task, ...] = self.step.compensation if work.compensates else self.step.tasks
-        self.places = {task.label: place for place, task in enumerate(self.tasks)}
-        self.progress: Progress = copy_of(work.progress)
-        self.hands: dict[str, Envelope] = {}  # outputs with their data in hand, by label
-        self.keychain: dict[str, Any] = {}
-        self._base: dict[str, Any] | None = None
-        self._input: dict[str, Any] | None = None
-
-    # --- names -------------------------------------------------------------------------------------------------------
-
-    @property
-    def has_loop(self) -> bool:
-        return bool(self.work.around)
-
-    def carried_data(self) -> Any:
-        return views.handed_on(self.work.carried)
-
-    def output_of(self, label: str) -> Envelope:
-        hand = self.hands.get(label)
-        return hand if hand is not None else views.readable(self.progress.outputs[label])
-
-    def previous(self) -> Any:
-        """`_prev`: the data of the task before, at first that of the sender (SC-07)."""
-        progress = self.progress
-        if progress.previous:
-            return progress.previous[0]
-        if progress.previous_label:
-            hand = self.hands.get(progress.previous_label)
-            return hand["data"] if hand else views.handed_on(progress.outputs[progress.previous_label])
-        return self.carried_data()
-
-    def output(self) -> Envelope:
-        """`output`: of the task before, at first that of the sender (RT-12)."""
-        return self.output_of(self.progress.last) if self.progress.last else views.readable(self.work.carried)
-
-    def step_input(self) -> dict[str, Any]:
-        """The token's args overlaid by the step's input, rendered with ctx as it was at scheduling (TK-11)."""
-        if self._input is None:
-            scope = self.base_scope()
-            scope.update(ctx=self.work.run_ctx, input=self.work.args, output=views.readable(self.work.carried))
-            given = {name: rendered(value, scope) for name, value in self.step.input.items()}
-            self._input = {**self.work.args, **given}
-        return self._input
-
-    def base_scope(self) -> dict[str, Any]:
-        """What does not change while the pipeline runs."""
-        if self._base is None:
-            work = self.work
-            self._base = scopes.bare_names(work.workload, work.steps)
-            self._base.update(scopes.iterators(work.around))
-            self._base.update(workload=work.workload, execution_id=str(work.execution_id))
-        return dict(self._base)
-
-    def scope(self, task: Task, given: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The names of one task; `given`: its own rendered input, overlaying the step's."""
-        progress, scope = self.progress, self.base_scope()
-        reserved = {name: scope[name] for name in ("workload", "execution_id")}
-        for label in progress.outputs:
-            scope[label] = self.output_of(label)
-        scope.update(reserved)
-        step_input = self.step_input()
-        scope.update(
-            ctx=progress.ctx,
-            step=progress.step,
-            input={**step_input, **given} if given else step_input,
-            output=self.output(),
-            _prev=self.previous(),
-            _task=task.label,
-            _attempt=progress.attempt,
-            _key=self.key(task),
-        )
-        if self.work.around:
-            scope["iter"] = scopes.iteration(self.work.around, progress.iter)
-        return scope
-
-    def visit(self, task: Task) -> int:
-        seen = self.progress.visits.get(task.label, 0)
-        return seen if self.progress.is_open or self.progress.attempt > 1 else seen + 1
-
-    def key(self, task: Task) -> str:
-        work = self.work
-        task_run = ids.task_run_id(work.execution_id, work.run, work.iter, task.label, self.visit(task))
-        return ids.idempotency_key(task_run, self.progress.answered)
-
-    # --- moves -------------------------------------------------------------------------------------------------------
 
     def begin(self, now: float) -> list[Event]:
         """The step has started, unless that is recorded, or the server said so of a loop."""

@@ -163,3 +163,11 @@ def _dedupe_key(arc: Arc, scope: dict[str, Any]) -> str:
     if arc.dedupe is None:
         return ""
     return msgspec.json.encode(rendered_data(arc.dedupe, scope), order="deterministic").decode()
+
+
+def fail_step(decision: Decision, run: Run, error: dict[str, Any], loop_counts: dict[str, Any] | None = None) -> None:
+    """A step run ends badly; its arcs may handle that."""
+    error = {"step": run.step, **error}
+    output = {**views.failed(error), **({"loop": loop_counts} if loop_counts else {})}
+    decision.emit(facts.StepFailed(ts=decision.now, run=run.id, step=run.step, error=error, output=output))
+    route(decision, run)

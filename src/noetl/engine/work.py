@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from noetl.dsl.model import Assign, Playbook, Step, Task, Value
-from noetl.engine.apply import outermost
+from noetl.engine.collections import around
 from noetl.engine.commands import Work
-from noetl.engine.looping import around
 from noetl.engine.progress import copy_of
+from noetl.engine.runs import outermost
 from noetl.engine.state import STARTED, State
 
 

@@ -8,8 +8,8 @@
 
 `answers`: by task label, what its tool gives: an Output, any data, a function of the Invocation, or a list of these,
 one for each invocation, the last one staying. A noop needs none. After every operation the log is folded from its
-beginning and compared with the live state (I10). `crash` drops the state and goes on from the log, as a restarted process does.
-Children are not run: `waiting_children` names them and `child_ended` answers.
+beginning and compared with the live state (I10). `crash` drops the state and goes on from the log, as a restarted
+process does. Children are not run: `waiting_children` names them and `child_ended` answers.
 """
 
 from __future__ import annotations

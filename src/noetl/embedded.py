@@ -1,0 +1,359 @@
+"""Server and worker in one process, over one SQLite file: the parts, put together.
+
+Wires, and decides nothing. The queue is in memory and rebuilt from the log; work and reports travel by function calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.clock import Clock, SystemClock
+from noetl.config import Settings
+from noetl.control import reading
+from noetl.control.catalog import Catalog, Loaded, Text
+from noetl.control.dispatch import Dispatch
+from noetl.control.follow import Following
+from noetl.control.inbox import Inbox, Request
+from noetl.control.intake import Follower, Intake
+from noetl.control.live import Executions
+from noetl.control.stored_lists import StoredLists
+from noetl.control.timers import Timers
+from noetl.dsl.kinds import Kind
+from noetl.dsl.model import Playbook
+from noetl.engine import commands as ops
+from noetl.engine.events import Event, LoopStarted, Patch, PlaybookProcessed, StepScheduled, TaskDone
+from noetl.engine.state import INCIDENT
+from noetl.errors import PayloadTooLarge, RequestError, WrongState
+from noetl.keychain.environment import EnvironmentKeychain
+from noetl.queues.memory import MemoryQueue
+from noetl.results.files import FileResults
+from noetl.stores.contract import LIVE, Entry
+from noetl.stores.sqlite import SqliteStore
+from noetl.tools.registry import Declarations, can_run, is_installed
+from noetl.worker import make_worker
+
+PAYLOAD_BYTES_MAX = 1024 * 1024
+NONCE_BITS = 31
+IDS_PER_BLOCK_MAX = 1024
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `noetl run` asks for: a text, or a path of the catalog."""
+
+    data: bytes | None = None
+    name: str = ""
+    folder: str = ""
+    path: str | None = None
+    version: int | None = None
+    payload: dict[str, Any] = {}
+    is_legacy: bool = False
+    is_upstream: bool = False
+    request_key: str | None = None
+    wait_seconds: float = 0.0
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended, or that it was interrupted."""
+
+    summary: dict[str, Any]
+    is_interrupted: bool = False
+
+
+class Observer(Protocol):
+    """Whoever watches a run. Called on the loop's thread, after each commit."""
+
+    tick_seconds: float
+
+    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None: ...
+
+    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
+
+    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
+
+    def stopping(self, tasks_in_flight: int) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+class Kinds(Declarations):
+    """All kinds; those that cannot run here say so."""
+
+    def __getitem__(self, name: str) -> Kind:
+        if name not in self.loaded:
+            kind = super().__getitem__(name)
+            is_missing = not is_installed(kind) or not can_run(name)
+            self.loaded[name] = msgspec.structs.replace(kind, is_missing=is_missing)
+        return self.loaded[name]
+
+
+class Embedded:
+    """Server and worker in one process."""
+
+    def __init__(self, settings: Settings, store: SqliteStore, observer: Observer, clock: Clock) -> None:
+        self.settings = settings
+        self.store = store
+        self.observer = observer
+        self.clock = clock
+        self.results = FileResults(results_folder(settings))
+        self.keychain = EnvironmentKeychain(os.environ)
+        self.queue = MemoryQueue(secrets.randbits(NONCE_BITS))
+        self.catalog = Catalog(store, Kinds(), clock)
+        self.executions = Executions(store, self.catalog)
+        self.intake = Intake(
+            store=store,
+            queue=self.queue,
+            results=self.results,
+            executions=self.executions,
+            clock=clock,
+            observer=self._committed,
+        )
+        self.lists = StoredLists(self.results, store)
+        self.dispatch = Dispatch(intake=self.intake, queue=self.queue, lists=self.lists, clock=clock)
+        self.timers = Timers(clock, self.queue, self.intake.post, self.dispatch.ring)
+        self.following = Following(
+            intake=self.intake,
+            catalog=self.catalog,
+            store=store,
+            lists=self.lists,
+            timers=self.timers,
+            new_id=self.new_id,
+        )
+        self.following.ring = self.dispatch.ring
+        self.intake.follower = Follower(self.following.within, self.following.after)
+        self.worker = make_worker(
+            settings,
+            name=f"embedded-{os.getpid()}",
+            transport=self.dispatch,
+            results=self.results,
+            keychain=self.keychain,
+            playbooks=self._playbook,
+            clock=clock,
+        )
+        self._ids: list[int] = []
+        self._block = 1
+        self._moved = asyncio.Event()
+        self._step_names: dict[tuple[int, int], str] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._interrupts = 0
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    async def _playbook(self, sha: str, planned: list[list[Any]]) -> Playbook:
+        return (await self.catalog.loaded(sha, planned)).playbook
+
+    async def new_id(self) -> int:
+        """An execution id; blocks grow, so that one run takes one and a thousand children few."""
+        if not self._ids:
+            first = await self.store.reserve_ids(self._block)
+            self._ids = list(range(first, first + self._block))[::-1]
+            self._block = min(self._block * 2, IDS_PER_BLOCK_MAX)
+        return self._ids.pop()
+
+    def _committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
+        self.observer.committed(execution_id, first_seq, events)
+        for event in events:
+            if isinstance(event, StepScheduled | LoopStarted):
+                self._step_names[execution_id, event.run] = event.step
+            elif isinstance(event, TaskDone) and event.logs:
+                for line in event.logs:
+                    step = self._step_names.get((execution_id, event.run), "")
+                    self.observer.printed(execution_id, step, event.task, line)
+            elif isinstance(event, PlaybookProcessed):
+                ended = [key for key in self._step_names if key[0] == execution_id]
+                for key in ended:
+                    del self._step_names[key]
+        self._moved.set()
+
+    # --- doing -------------------------------------------------------------------------------------------------------
+
+    async def register(self, request: RunRequest) -> Entry:
+        if request.data is None:
+            return await self.catalog.find(request.path or "", request.version)
+        text = Text(data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream)
+        return await self.catalog.register(text)
+
+    async def start(self, request: RunRequest) -> tuple[int, Loaded]:
+        """Register, prove the credentials, and record the start."""
+        if request.request_key is not None:
+            existing = await self.store.execution_by_request(request.request_key)
+            if existing is not None:
+                return existing.id, await self.catalog.loaded(existing.sha, [])
+        size = len(msgspec.json.encode(request.payload))
+        if size > PAYLOAD_BYTES_MAX:
+            raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
+        entry = await self.register(request)
+        loaded = await self.catalog.loaded(entry.sha, [])
+        await self._prove_credentials(loaded.playbook)
+        execution_id = await self.new_id()
+        await self.intake.submit(
+            ops.Start(
+                execution_id=execution_id,
+                path=entry.path,
+                version=entry.version,
+                sha=entry.sha,
+                payload=request.payload,
+                folder=request.folder,
+                request_key=request.request_key,
+            )
+        )
+        return execution_id, loaded
+
+    async def _prove_credentials(self, playbook: Playbook) -> None:
+        """KC-01: each entry resolves before any step runs; nothing of it is kept."""
+        for name, credential in playbook.credentials.items():
+            try:
+                await self.keychain.resolve(name)
+            except LookupError as error:
+                raise RequestError(f"{credential.place}: the credential {name} cannot be resolved: {error}") from error
+
+    async def recover(self, execution_id: int) -> Loaded:
+        """Take an execution up where its log ends."""
+        live = await self.executions.get(execution_id)
+        await self.intake.submit(ops.Recover(execution_id=execution_id))
+        return live.loaded
+
+    async def until_quiet(self, execution_id: int) -> bool:
+        """Run until the execution has ended, waits or is stopped; True: it was interrupted."""
+        while not self._is_quiet(execution_id):
+            self._moved.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), self.observer.tick_seconds)
+            self.observer.tick()
+            if self.intake.failure is not None:
+                raise self.intake.failure
+            if self.worker.failure is not None:
+                raise self.worker.failure
+            if self._interrupts:
+                await self._stop()
+                return True
+        return False
+
+    def _is_quiet(self, execution_id: int) -> bool:
+        live = self.executions.known(execution_id)
+        if live is None or live.state.status == INCIDENT:
+            return True
+        return self.is_idle
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing runs, and nothing will by itself: only a signal can bring work."""
+        return (
+            self.queue.is_idle
+            and self.intake.is_idle
+            and self.following.is_idle
+            and self.worker.jobs == 0
+            and not self._moved.is_set()
+        )
+
+    def interrupt(self) -> None:
+        """Ctrl-C: once, stop cleanly; twice, stop at once."""
+        self._interrupts += 1
+        self._moved.set()
+        if self._interrupts > 1:
+            for task in self._tasks:
+                task.cancel()
+
+    async def _stop(self) -> None:
+        self.worker.is_stopping = True
+        if self.worker.jobs:
+            self.observer.stopping(self.worker.jobs)
+        draining = asyncio.ensure_future(self.worker.drain())
+        while not draining.done() and self._interrupts == 1:
+            self._moved.clear()
+            moved = asyncio.ensure_future(self._moved.wait())
+            await asyncio.wait({draining, moved}, timeout=self.observer.tick_seconds, return_when="FIRST_COMPLETED")
+            moved.cancel()
+            self.observer.tick()
+        if not draining.done():
+            await self.worker.abandon()
+            await draining
+
+    async def cancel(self, execution_id: int, reason: str) -> dict[str, Any]:
+        await self._refuse_ended(execution_id)
+        await self.intake.submit(ops.Cancel(execution_id=execution_id, reason=reason))
+        return await self._status(execution_id)
+
+    async def signal(self, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
+        await self._refuse_ended(execution_id)
+        writes = [Patch(path, value) for path, value in patches.items()]
+        await self.intake.submit(ops.Signal(execution_id=execution_id, patches=writes))
+        return await self._status(execution_id)
+
+    async def _refuse_ended(self, execution_id: int) -> None:
+        row = await reading.row_of(self.store, execution_id)
+        if row.status not in LIVE:
+            raise WrongState(f"execution {execution_id} has ended ({row.status}); nothing can change it any more")
+
+    async def _status(self, execution_id: int) -> dict[str, Any]:
+        row = await reading.row_of(self.store, execution_id)
+        return {"execution_id": str(execution_id), "status": row.status}
+
+    async def _handle(self, request: Request) -> dict[str, Any]:
+        if request.do == "cancel":
+            return await self.cancel(request.execution_id, request.reason)
+        return await self.signal(request.execution_id, request.patches)
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Embedded:
+        inbox = Inbox(inbox_folder(self.settings), self.clock, self._handle)
+        parts: list[Coroutine[Any, Any, None]] = [self.intake.run(), self.timers.run(), inbox.run()]
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(part) for part in parts]
+        return self
+
+    def work(self) -> None:
+        """Let the worker take jobs."""
+        loop = asyncio.get_running_loop()
+        self.worker.on_failure = lambda _error: self._moved.set()
+        self._tasks += [loop.create_task(self.worker.run()), loop.create_task(self.worker.beat())]
+        self._tasks[0].add_done_callback(lambda _task: self._moved.set())
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.worker.abandon()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.worker.kit.invoker.toolbox.close()
+        await self.results.close()
+        await self.store.close()
+
+
+def results_folder(settings: Settings) -> Path:
+    return settings.store_path.with_suffix(".results")
+
+
+def inbox_folder(settings: Settings) -> Path:
+    return settings.store_path.with_suffix(".inbox")
+
+
+class Nobody:
+    """An observer that does not look."""
+
+    tick_seconds = 1.0
+
+    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None: ...
+
+    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
+
+    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
+
+    def stopping(self, tasks_in_flight: int) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+@asynccontextmanager
+async def embedded(settings: Settings, observer: Observer, wait_seconds: float = 0.0) -> AsyncIterator[Embedded]:
+    """The parts of one process, over the store of the settings."""
+    store = await SqliteStore.open(settings.store_path, wait_seconds=wait_seconds)
+    async with Embedded(settings, store, observer, SystemClock()) as parts:
+        yield parts
