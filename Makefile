@@ -12,8 +12,9 @@ PY := $(BIN)/python
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.core ## check the example playbooks; installs what NoETL needs, no services
+demo: $(VENV)/.core ## check and run the example playbooks; installs what NoETL needs, no services
 	$(BIN)/noetl check examples/*.yaml
+	@$(PY) scripts/demo.py
 
 test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL and NATS included
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)

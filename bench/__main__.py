@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.front_end import measurements
+from bench import engine, front_end
 from bench.measure import Ratio
 
 
@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="where the JSON goes (standard output if not given)")
     arguments = parser.parse_args()
     rows = []
-    for row in measurements():
+    for row in (*front_end.measurements(), *engine.measurements()):
         rows.append(row)
         print(line(row), file=sys.stderr, flush=True)
     report(rows, arguments.output)
@@ -28,8 +28,9 @@ def main() -> int:
 
 def line(row: Ratio) -> str:
     verdict = "within" if row.is_within else "OVER"
+    each = f"{row.count / row.seconds:8,.0f}/s" if row.count > 1 else " " * 10
     return (
-        f"{row.name:<28} {row.seconds * 1000:9.2f} ms   {row.ratio:6.2f}x {row.yardstick:<22} "
+        f"{row.name:<28} {row.seconds / row.count * 1000:9.3f} ms {each}   {row.ratio:6.2f}x {row.yardstick:<24} "
         f"±{row.spread:4.0%}   {verdict} {row.limit:g}x"
     )
 

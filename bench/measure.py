@@ -18,6 +18,7 @@ class Ratio(NamedTuple):
     ratio: float
     spread: float  # of the ratios of single rounds: (3rd quartile - 1st) / median
     limit: float
+    count: int = 1  # how many steps, iterations, … were done in `seconds`
 
     @property
     def is_within(self) -> bool:
@@ -36,8 +37,12 @@ def compare(
     """Run both in turns; the ratio is the median of the rounds' own ratios."""
     run(), other()
     pairs = [(timed(run), timed(other)) for _ in range(rounds)]
-    ratios = sorted(one / two for one, two in pairs)
-    first, middle, third = statistics.quantiles(ratios, n=4)
+    return ratio_of(name, yardstick, pairs, limit=limit)
+
+
+def ratio_of(name: str, yardstick: str, pairs: list[tuple[float, float]], *, limit: float, count: int = 1) -> Ratio:
+    """The ratio of seconds that were taken in turns, a pair a round."""
+    first, middle, third = statistics.quantiles(sorted(one / two for one, two in pairs), n=4)
     return Ratio(
         name,
         statistics.median(one for one, _ in pairs),
@@ -46,4 +51,5 @@ def compare(
         middle,
         (third - first) / middle,
         limit,
+        count,
     )

@@ -1,4 +1,4 @@
-"""The web API that the examples talk to. Standard library only; on loopback, all in memory, nobody is asked who they are.
+"""The web API that the examples talk to. On loopback, in memory, without passwords; standard library only.
 
     python examples/api.py                 # serves on port 8080, where the examples look for it; prints its address
 

@@ -56,9 +56,9 @@ EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
     ("run", "--format", "json", "{file}"): (READING, RUNNING),
     ("list",): (LOOKING, STORE),
     ("show", "last"): (LOOKING, STORE),
-    ("events", "last"): (LOOKING, STORE),
-    ("replay", "last"): (LOOKING, STORE),
-    ("catalog", "list"): (LOOKING | {"yaml"}, STORE),
+    ("events", "last"): (LOOKING, RUNNING),
+    ("replay", "last"): (READING, RUNNING),
+    ("catalog", "list"): (READING, RUNNING),
 }
 ANSWERS = {"resume", "cancel", "signal"}  # they refuse what has ended, so there is nothing to start here
 SLOW = frozenset(

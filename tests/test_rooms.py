@@ -17,7 +17,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 
 BASE = ("errors", "ids", "clock", "config", "references", "expressions")
-ROLES = ("server", "embedded", "worker", "clictl")
+ROLES = ("server", "running", "embedded", "worker", "clictl")
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)
 

@@ -21,7 +21,7 @@ class SystemClock:
     """The machine's own clock."""
 
     def now(self) -> float:
-        return round(time.time(), 6)
+        return time.time()
 
     def monotonic(self) -> float:
         return time.monotonic()

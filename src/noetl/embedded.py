@@ -11,7 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -24,18 +24,30 @@ from noetl.control.follow import Following
 from noetl.control.inbox import Inbox, Request
 from noetl.control.intake import Follower, Intake
 from noetl.control.live import Executions
+from noetl.control.requests import Nobody, Observer, RunRequest
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
 from noetl.dsl.kinds import Kind
 from noetl.dsl.model import Playbook
 from noetl.engine import commands as ops
-from noetl.engine.events import Event, LoopStarted, Patch, PlaybookProcessed, StepScheduled, TaskDone
-from noetl.engine.state import INCIDENT
+from noetl.engine.events import (
+    Event,
+    ExecutionRecovered,
+    LoopDone,
+    LoopStarted,
+    NextEvaluated,
+    Patch,
+    StepCancelled,
+    StepScheduled,
+    TaskDone,
+)
+from noetl.engine.state import INCIDENT, State
 from noetl.errors import PayloadTooLarge, RequestError, WrongState
 from noetl.keychain.environment import EnvironmentKeychain
+from noetl.projections.progress import Progress
 from noetl.queues.memory import MemoryQueue
 from noetl.results.files import FileResults
-from noetl.stores.contract import LIVE, Entry
+from noetl.stores.contract import LIVE, Entry, Execution
 from noetl.stores.sqlite import SqliteStore
 from noetl.tools.registry import Declarations, can_run, is_installed
 from noetl.worker import make_worker
@@ -45,52 +57,15 @@ NONCE_BITS = 31
 IDS_PER_BLOCK_MAX = 1024
 
 
-class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `noetl run` asks for: a text, or a path of the catalog."""
-
-    data: bytes | None = None
-    name: str = ""
-    folder: str = ""
-    path: str | None = None
-    version: int | None = None
-    payload: dict[str, Any] = {}
-    is_legacy: bool = False
-    is_upstream: bool = False
-    request_key: str | None = None
-    wait_seconds: float = 0.0
-
-
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended, or that it was interrupted."""
-
-    summary: dict[str, Any]
-    is_interrupted: bool = False
-
-
-class Observer(Protocol):
-    """Whoever watches a run. Called on the loop's thread, after each commit."""
-
-    tick_seconds: float
-
-    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None: ...
-
-    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
-
-    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
-
-    def stopping(self, tasks_in_flight: int) -> None: ...
-
-    def tick(self) -> None: ...
-
-
 class Kinds(Declarations):
     """All kinds; those that cannot run here say so."""
 
     def __getitem__(self, name: str) -> Kind:
         if name not in self.loaded:
             kind = super().__getitem__(name)
-            is_missing = not is_installed(kind) or not can_run(name)
-            self.loaded[name] = msgspec.structs.replace(kind, is_missing=is_missing)
+            self.loaded[name] = msgspec.structs.replace(
+                kind, is_missing=not is_installed(kind), is_runnable=can_run(name)
+            )
         return self.loaded[name]
 
 
@@ -137,12 +112,15 @@ class Embedded:
             playbooks=self._playbook,
             clock=clock,
         )
+        self.following.revoke = self.worker.revoke
         self._ids: list[int] = []
         self._block = 1
         self._moved = asyncio.Event()
         self._step_names: dict[tuple[int, int], str] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._interrupts = 0
+        self._ended: dict[int, State] = {}  # executions that were run to their end, as they ended
+        self._watched_id = 0
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -158,7 +136,21 @@ class Embedded:
         return self._ids.pop()
 
     def _committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
-        self.observer.committed(execution_id, first_seq, events)
+        self._show(execution_id, first_seq, events)
+        live = self.executions.known(execution_id)
+        if execution_id == self._watched_id and live is not None and live.state.is_ended:
+            self._ended[execution_id] = live.state
+        self._moved.set()
+
+    def _show(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
+        """Tell whoever watches; one that cannot watch any more (its terminal is gone) does not stop the run."""
+        try:
+            self._show_prints(execution_id, events)  # what a task printed comes before how it ended
+            self.observer.committed(execution_id, first_seq, events)
+        except OSError:
+            self.observer = Nobody()
+
+    def _show_prints(self, execution_id: int, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, StepScheduled | LoopStarted):
                 self._step_names[execution_id, event.run] = event.step
@@ -166,11 +158,10 @@ class Embedded:
                 for line in event.logs:
                     step = self._step_names.get((execution_id, event.run), "")
                     self.observer.printed(execution_id, step, event.task, line)
-            elif isinstance(event, PlaybookProcessed):
-                ended = [key for key in self._step_names if key[0] == execution_id]
-                for key in ended:
-                    del self._step_names[key]
-        self._moved.set()
+            elif isinstance(event, NextEvaluated | LoopDone | StepCancelled):
+                self._step_names.pop((execution_id, event.run), None)
+            elif isinstance(event, ExecutionRecovered) and (live := self.executions.known(execution_id)):
+                self._step_names.update(((execution_id, run.id), run.step) for run in live.state.runs.values())
 
     # --- doing -------------------------------------------------------------------------------------------------------
 
@@ -185,7 +176,7 @@ class Embedded:
         if request.request_key is not None:
             existing = await self.store.execution_by_request(request.request_key)
             if existing is not None:
-                return existing.id, await self.catalog.loaded(existing.sha, [])
+                return existing.id, await self.resume(existing.id)
         size = len(msgspec.json.encode(request.payload))
         if size > PAYLOAD_BYTES_MAX:
             raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
@@ -193,6 +184,7 @@ class Embedded:
         loaded = await self.catalog.loaded(entry.sha, [])
         await self._prove_credentials(loaded.playbook)
         execution_id = await self.new_id()
+        self._announce(execution_id, loaded, entry.path)
         await self.intake.submit(
             ops.Start(
                 execution_id=execution_id,
@@ -214,14 +206,35 @@ class Embedded:
             except LookupError as error:
                 raise RequestError(f"{credential.place}: the credential {name} cannot be resolved: {error}") from error
 
-    async def recover(self, execution_id: int) -> Loaded:
-        """Take an execution up where its log ends."""
-        live = await self.executions.get(execution_id)
-        await self.intake.submit(ops.Recover(execution_id=execution_id))
-        return live.loaded
+    def _announce(self, execution_id: int, loaded: Loaded, path: str, so_far: Progress | None = None) -> None:
+        """Before the first commit: whoever watches must know whose events these are."""
+        self.observer.started(execution_id, loaded.playbook.name, path, list(loaded.playbook.steps), so_far)
+
+    async def resume(self, execution_id: int) -> Loaded:
+        """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not."""
+        row = await reading.row_of(self.store, execution_id)
+        loaded = (await self.executions.get(execution_id)).loaded
+        self._announce(execution_id, loaded, row.path, await reading.progress_of(self.store, execution_id))
+        root = await self._root(row)
+        if root.status in LIVE:
+            await self.executions.get(root.id)
+            await self.intake.submit(ops.Recover(execution_id=root.id))
+        return loaded
+
+    async def _root(self, row: Execution) -> Execution:
+        """The execution that nobody called."""
+        while row.parent_id is not None and row.status in LIVE:
+            row = await reading.row_of(self.store, row.parent_id)
+        return row
+
+    def watched(self, execution_id: int) -> State | None:
+        """The state of an execution, as this process knows it."""
+        live = self.executions.known(execution_id)
+        return live.state if live is not None else self._ended.get(execution_id)
 
     async def until_quiet(self, execution_id: int) -> bool:
         """Run until the execution has ended, waits or is stopped; True: it was interrupted."""
+        self._watched_id = execution_id
         while not self._is_quiet(execution_id):
             self._moved.clear()
             with suppress(TimeoutError):
@@ -333,22 +346,6 @@ def results_folder(settings: Settings) -> Path:
 
 def inbox_folder(settings: Settings) -> Path:
     return settings.store_path.with_suffix(".inbox")
-
-
-class Nobody:
-    """An observer that does not look."""
-
-    tick_seconds = 1.0
-
-    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None: ...
-
-    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
-
-    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
-
-    def stopping(self, tasks_in_flight: int) -> None: ...
-
-    def tick(self) -> None: ...
 
 
 @asynccontextmanager

@@ -128,4 +128,7 @@ def test_an_error_names_step_iteration_task_and_place():
     assert error_sentence(error, "orders.yaml:28:9") == (
         'step "load", iteration 7, task "fetch" (orders.yaml:28:9): HTTP 503'
     )  # fmt: skip
+    assert error_sentence({**error, "message": "a.yaml:3:4: no text"}, "orders.yaml:28:9").endswith(
+        'task "fetch": a.yaml:3:4: no text'
+    )
     assert error_sentence({"kind": "x", "message": "no payload", "step": None, "task": None}) == "no payload"

@@ -102,7 +102,7 @@ def test_a_loop_is_reported_with_counts_and_rate_at_growing_pauses(narrator, clo
         told += [(second, line) for line in lines(capsys) if "done" in line]
 
     assert [second for second, _ in told] == [1, 3, 7, 15]
-    assert told[0][1] == "▸ load: 20 of 1,000 iterations done, 0 in flight, 20/s"
+    assert told[0][1] == "▸ load: 20 of 1,000 iterations done, 0 in flight, 10/s"
     assert told[1][1] == "▸ load: 40 of 1,000 iterations done, 0 in flight, 10/s"
 
 

@@ -20,6 +20,7 @@ from noetl.engine.events import (
     StepWaiting,
     TaskStarted,
     TaskWaiting,
+    WorkflowFailing,
 )
 from noetl.projections.progress import CHILD_IDS_MAX, Progress
 from tests.projections.histories import BAD, OK, History
@@ -227,6 +228,16 @@ def test_a_failure_names_step_task_and_iteration(history):
     }
 
 
+@pytest.mark.spec("SC-04")
+@pytest.mark.parametrize(("given", "shown"), [("7", 7), ("3.7", "3.7")])
+def test_an_error_that_names_its_iteration_is_believed(history, given, shown):
+    error = {"kind": "type", "message": "no", "step": "load", "task": "fetch", "iteration": given}
+
+    progress = fold(history.add(WorkflowFailing, step="load", error=error))
+
+    assert progress.error == {**error, "iteration": shown}
+
+
 @pytest.mark.spec("RT-11")
 def test_a_failure_that_an_arc_handled_leaves_no_error(history):
     run = history.schedule("load")
@@ -272,7 +283,9 @@ def test_a_fault_of_the_engine_is_an_incident_until_it_is_taken_up_again(history
 
 
 def test_a_cancellation_says_why(history):
-    progress = fold(history.add(PlaybookCancelRequested, reason="wrong file").finish("cancelled"))
+    error = {"kind": "cancelled", "message": "the execution was cancelled"}
+
+    progress = fold(history.add(PlaybookCancelRequested, reason="wrong file").finish("cancelled", error=error))
 
     assert (progress.status, progress.error["kind"], progress.error["message"]) == (
         "cancelled", "cancelled", "wrong file"

@@ -73,7 +73,7 @@ def list_entries(home: str | None, store: str | None, form: str) -> int:
     from noetl import server
 
     settings = settings_of(home, store)
-    found = server.catalog_list(settings)
+    found = server.catalog_list(settings) if settings.store_path.exists() else []
     if form == "json":
         click.echo(as_json(found))
     elif found:

@@ -26,6 +26,7 @@ EXIT_CODES = {
     "incident": exits.FAILED,
     "waiting": exits.WAITING,
 }
+ENDED = frozenset(("success", "failed", "cancelled"))
 OUTPUT_LINES_MAX = 20  # on a terminal; into a file goes all of it
 PlaceOf = Callable[[str, "str | None"], str]  # step and task → file:line:column
 
@@ -33,14 +34,17 @@ PlaceOf = Callable[[str, "str | None"], str]  # step and task → file:line:colu
 def finish(result: RunResult, form: str, place_of: PlaceOf) -> int:
     """Print what came of it and give the exit code."""
     summary = result.summary
+    is_stopped = result.is_interrupted and summary["status"] not in ENDED  # the last task may end it after Ctrl-C
     if form == "json":
         click.echo(as_json(summary))
-        if result.is_interrupted:
-            click.echo(stopped_line(summary), err=True)
     else:
         show_output(summary)
-        show_end(result, place_of)
-    return exits.INTERRUPTED if result.is_interrupted else EXIT_CODES.get(summary["status"], exits.FAILED)
+    if is_stopped:
+        click.echo(f"stopped; noetl resume {summary['execution_id']} goes on where it stopped", err=True)
+        return exits.INTERRUPTED
+    if form == "text":
+        show_end(summary, place_of)
+    return EXIT_CODES.get(summary["status"], exits.FAILED)
 
 
 def show_output(summary: dict[str, Any]) -> None:
@@ -57,22 +61,14 @@ def show_output(summary: dict[str, Any]) -> None:
         click.echo(f"… {plural(cut, 'more line')}: noetl show {summary['execution_id']} --format json", err=True)
 
 
-def show_end(result: RunResult, place_of: PlaceOf) -> None:
+def show_end(summary: dict[str, Any], place_of: PlaceOf) -> None:
     """The error if there is one, the status, and what to do next."""
-    summary = result.summary
     execution, status, error = summary["execution_id"], summary["status"], summary["error"]
-    if result.is_interrupted:
-        click.echo(stopped_line(summary), err=True)
-        return
     if error and status != "success":
         place = place_of(error["step"], error.get("task")) if error.get("step") else ""
         click.echo(f"{coloured('error:', 'red', bold=True)} {error_sentence(error, place)}", err=True)
     took = "" if summary["duration_ms"] is None else f" in {duration_ms(summary['duration_ms'])}"
     click.echo(f"{status_word(status)}{took} · execution {execution}{next_words(status, execution)}", err=True)
-
-
-def stopped_line(summary: dict[str, Any]) -> str:
-    return f"stopped; noetl resume {summary['execution_id']} goes on where it stopped"
 
 
 def next_words(status: str, execution_id: str) -> str:

@@ -27,7 +27,7 @@ def execution_id(text: str, settings: Settings) -> int:
 def newest(settings: Settings) -> int:
     from noetl import server
 
-    found = server.list_executions(settings, 1)
+    found = server.list_executions(settings, 1) if settings.store_path.exists() else []
     if not found:
         raise UnknownExecution(NEWEST, settings.store_url)
     return int(found[0]["execution_id"])

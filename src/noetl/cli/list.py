@@ -27,7 +27,8 @@ def command(status: str | None, limit: int, home: str | None, store: str | None,
     from noetl import server
 
     settings = settings_of(home, store)
-    found = server.list_executions(settings, limit, status)
+    has_run = settings.store_path.exists()  # a home in which nothing ran yet has no store, and no executions
+    found = server.list_executions(settings, limit, status) if has_run else []
     if form == "json":
         click.echo(as_json(found))
     elif found:

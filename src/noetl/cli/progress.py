@@ -35,7 +35,9 @@ class Silent:
     tick_seconds = 1.0
     execution_id = 0
 
-    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None:
+    def started(
+        self, execution_id: int, playbook_name: str, file: str, step_names: list[str], so_far: Progress | None = None
+    ) -> None:
         self.execution_id = self.execution_id or execution_id
 
     def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
@@ -64,11 +66,13 @@ class Narrator:
         self.loops: dict[str, LoopReport] = {}
         self.second, self.lines, self.left_out = 0, 0, 0
 
-    def started(self, execution_id: int, playbook_name: str, file: str, step_names: list[str]) -> None:
+    def started(
+        self, execution_id: int, playbook_name: str, file: str, step_names: list[str], so_far: Progress | None = None
+    ) -> None:
         from noetl import server
 
         if self.progress is None:
-            self.execution_id, self.progress = execution_id, server.Progress()
+            self.execution_id, self.progress = execution_id, so_far or server.Progress()
             self.say(Line("▸", "cyan", f"{clean(playbook_name)}: execution {execution_id}"))
 
     def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
@@ -92,7 +96,8 @@ class Narrator:
         return False
 
     def printed(self, execution_id: int, step: str, task: str, line: str) -> None:
-        self.say(Line("|", "bright_black", f"{clean(step)}/{clean(task)}: {clean(line)}"))
+        place = "/".join(clean(part) for part in (step, task) if part)
+        self.say(Line("|", "bright_black", f"{place}: {clean(line)}"))
 
     def stopping(self, tasks_in_flight: int) -> None:
         self.say(Line("■", "yellow", stopping_line(tasks_in_flight)))
@@ -111,7 +116,7 @@ class Narrator:
         now = time.monotonic()
         for step in progress.steps:
             if step.live and step.loop:
-                report = self.loops.setdefault(step.step, LoopReport(now))
+                report = self.loops.setdefault(step.step, LoopReport(step.loop.done + step.loop.failed, now))
                 if line := report.line(step, now):
                     self.say(Line("▸", "cyan", line))
 
@@ -149,8 +154,8 @@ class Narrator:
 class LoopReport:
     """When to say how far a loop is, and how fast it goes."""
 
-    def __init__(self, now: float) -> None:
-        self.at, self.done = now, 0
+    def __init__(self, ended: int, now: float) -> None:
+        self.at, self.ended = now, ended
         self.pause_seconds = LOOP_EVERY_SECONDS
 
     def line(self, step: Step, now: float) -> str | None:
@@ -158,7 +163,7 @@ class LoopReport:
         if step.loop is None or elapsed < self.pause_seconds:
             return None
         ended = step.loop.done + step.loop.failed
-        rate, self.at, self.done = (ended - self.done) / elapsed, now, ended
+        rate, self.at, self.ended = (ended - self.ended) / elapsed, now, ended
         self.pause_seconds = min(self.pause_seconds * 2, LOOP_EVERY_SECONDS_MAX)
         failed = f", {step.loop.failed:,} failed" if step.loop.failed else ""
         counts = f"{step.loop.done:,} of {plural(step.loop.total, 'iteration')} done{failed}"

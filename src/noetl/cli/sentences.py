@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,9 @@ from noetl.cli.words import clean, duration, plural
 
 if TYPE_CHECKING:
     from noetl.server import Notice
+
+
+PLACED = re.compile(r"\S+:\d+:\d+: ")
 
 
 class Line(NamedTuple):
@@ -150,9 +154,9 @@ def details(notice: Notice) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def task_place(task: str | None, iteration: int) -> str:
-    """`, iteration 7, task "fetch"`, as much of it as is known."""
-    where = f", iteration {iteration}" if iteration >= 0 else ""
+def task_place(task: str | None, iteration: int | str) -> str:
+    """`, iteration 7, task "fetch"`, as much of it as is known; of nested loops the iteration is a text such as 3.7."""
+    where = f", iteration {clean(str(iteration))}" if iteration not in (-1, "") else ""
     return where + (f', task "{clean(task)}"' if task else "")
 
 
@@ -161,6 +165,7 @@ def error_sentence(error: dict[str, Any], place: str = "") -> str:
     step, message = error.get("step"), clean(str(error.get("message") or error.get("kind") or "unknown"))
     if not step:
         return message
-    iteration = error.get("iteration")
-    where = task_place(error.get("task"), -1 if iteration is None else iteration)
+    if PLACED.match(message):  # a fault in a template names the very column
+        place = ""
+    where = task_place(error.get("task"), error.get("iteration", -1))
     return f'step "{clean(str(step))}"{where}{f" ({clean(place)})" if place else ""}: {message}'

@@ -20,7 +20,7 @@ from noetl.dsl.model import Playbook
 from noetl.dsl.normalize import normalize
 from noetl.dsl.source import Source
 from noetl.engine.net import Net
-from noetl.errors import InvalidPlaybook, MissingLibrary, UnknownPlaybook
+from noetl.errors import InvalidPlaybook, MissingLibrary, RequestError, UnknownPlaybook
 from noetl.stores.contract import Entry, Store
 
 PLAYBOOKS_MAX = 256  # kept parsed at once
@@ -57,10 +57,11 @@ class Catalog:
         self.kinds = kinds
         self.clock = clock
         self._loaded: dict[str, Loaded] = {}
+        self._runnable: set[str] = set()  # of those, the ones whose kinds can all run here
 
     async def register(self, text: Text) -> Entry:
         """Keep a playbook that checks; the same content again is the same version."""
-        loaded = self._load(text, is_run=False)
+        loaded = self._load(text)
         entry = Entry(
             path=loaded.playbook.path,
             version=0,
@@ -96,19 +97,22 @@ class Catalog:
             entry = await self.store.entry_by_sha(sha)
             if entry is None:
                 raise UnknownPlaybook(sha)
-            self._load(text_of(entry), is_run=True)
+            self._load(text_of(entry))
         loaded = self._loaded[sha]
+        if sha not in self._runnable:
+            refuse_missing(loaded.playbook, self.kinds)
+            self._runnable.add(sha)
         return extended(loaded, planned, self.kinds) if planned else loaded
 
-    def _load(self, text: Text, *, is_run: bool) -> Loaded:
+    def _load(self, text: Text) -> Loaded:
         found = self._loaded.get(text.sha)
         if found is None:
             playbook = playbook_of(text, self.kinds)
             found = self._loaded[text.sha] = Loaded(playbook, Net(playbook))
             while len(self._loaded) > PLAYBOOKS_MAX:
-                del self._loaded[next(iter(self._loaded))]
-        if is_run:
-            refuse_missing(found.playbook, self.kinds)
+                oldest = next(iter(self._loaded))
+                del self._loaded[oldest]
+                self._runnable.discard(oldest)
         return found
 
 
@@ -137,12 +141,14 @@ def report(findings: list[Finding], source: Source) -> str:
 
 
 def refuse_missing(playbook: Playbook, kinds: Kinds) -> None:
-    """A kind whose library is not installed fails at the start, not in the middle."""
+    """A kind that cannot run here, or whose library is not installed, fails at the start, not in the middle."""
     tasks = [task for step in playbook.steps.values() for task in (*step.tasks, *step.compensation)]
     for name in sorted({task.kind for task in (*tasks, *playbook.workbook.values())}):
         kind = kinds.get(name)
         if kind is not None and kind.is_missing:
             raise MissingLibrary(f'kind: {name} needs: pip install "noetl[{kind.extra}]"')
+        if kind is not None and not kind.is_runnable:
+            raise RequestError(f"this version of NoETL can check kind: {name}, but not run it; nothing was started")
 
 
 def beside(path: str, folder: str) -> Text | None:

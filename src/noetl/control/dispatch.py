@@ -37,7 +37,7 @@ class Dispatch:
     async def poll(self, worker: str, free: int) -> list[Work]:
         """Wait for work."""
         while True:
-            claims = self.queue.claim(worker, free, self.clock.now())
+            claims = self.queue.claim(worker, free, self.clock.monotonic())
             if claims:
                 works = [work for claim in claims if (work := await self._work(claim))]
                 if works:
@@ -76,4 +76,4 @@ class Dispatch:
         return await self.intake.submit(report)
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
-        return self.queue.extend(worker, held, self.clock.now())
+        return self.queue.extend(worker, held, self.clock.monotonic())

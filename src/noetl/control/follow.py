@@ -17,7 +17,7 @@ from noetl.control.planning import BadPlan, new_steps, steps_of
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
 from noetl.engine import commands as ops
-from noetl.engine.commands import Change, Operation
+from noetl.engine.commands import Change, Key, Operation
 from noetl.engine.output import Error
 from noetl.engine.state import State
 from noetl.errors import NoetlError
@@ -41,11 +41,13 @@ class Following:
         self.timers = timers
         self.new_id = new_id
         self.ring: Callable[[], None] = lambda: None
+        self.revoke: Callable[[Key], None] = lambda _key: None
         self._tasks: set[asyncio.Task[None]] = set()
         self._within: dict[type[Change], Callable[[Any], Awaitable[list[Operation]]]] = {
             ops.ChildWanted: self._start_child,
             ops.ParentTold: self._tell_parent,
             ops.ChildrenCancelled: self._cancel_children,
+            ops.ChildDropped: self._cancel_child,
         }
         self._after: dict[type[Change], Callable[[Any], Coroutine[Any, Any, Operation]]] = {
             ops.ListWanted: self._collect,
@@ -116,9 +118,19 @@ class Following:
         return [_child_ended(told.parent_key, child, wanted.get("return_step"))]
 
     async def _cancel_children(self, cancelled: ops.ChildrenCancelled) -> list[Operation]:
-        children = await self.store.children(cancelled.execution_id)
+        parent_id = cancelled.execution_id
+        stored = {child.id for child in await self.store.children(parent_id) if child.status in LIVE}
+        begun = {
+            live.state.execution_id for live in self.intake.executions if live.state.parent_execution_id == parent_id
+        }
         reason = "its parent was cancelled or failed"
-        return [ops.Cancel(execution_id=child.id, reason=reason) for child in children if child.status in LIVE]
+        return [ops.Cancel(execution_id=child, reason=reason) for child in sorted(stored | begun)]
+
+    async def _cancel_child(self, dropped: ops.ChildDropped) -> list[Operation]:
+        child = await self.store.execution_by_parent(dropped.parent_key)
+        if child is None or child.status not in LIVE:
+            return []
+        return [ops.Cancel(execution_id=child.id, reason="the step that waited for it has ended")]
 
     # --- after the batch ---------------------------------------------------------------------------------------------
 
@@ -126,6 +138,8 @@ class Following:
         for change in changes:
             if isinstance(change, ops.TimerSet):
                 self.timers.set(change)
+            elif isinstance(change, ops.JobGone) and change.is_revoked:
+                self.revoke(change.key)
             elif isinstance(change, ops.MoreWanted):
                 self.intake.post(ops.Continue(execution_id=change.execution_id, run=change.run))
             elif type(change) in self._after:
@@ -179,8 +193,7 @@ class Following:
             steps = steps_of(wanted.data)
             new_steps(playbook, playbook.steps, steps, self.catalog.kinds)
         except BadPlan as error:
-            refused = Error(kind="type", message=str(error)).as_data()
-            return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, error=refused)
+            return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, error=error.as_data())
         return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, steps=steps)
 
 

@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -22,18 +22,22 @@ import msgspec
 from noetl.clock import Clock
 from noetl.control.catalog import Loaded
 from noetl.control.live import Executions, Live
+from noetl.control.planning import BadPlan
 from noetl.engine import commands as ops
-from noetl.engine.commands import BlobMade, Change, Operation
+from noetl.engine.commands import BlobMade, Change, Key, Operation
 from noetl.engine.decide import decide, row_status
 from noetl.engine.events import Event
-from noetl.engine.state import INCIDENT, State, canonical
+from noetl.engine.state import ENGINE_VERSION, INCIDENT, State, canonical, written
 from noetl.errors import NoetlError
-from noetl.queues.contract import ACCEPTED, STALE, Queue
+from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Queue
 from noetl.results.contract import Results
-from noetl.stores.contract import Append, Batch, Execution, Store
+from noetl.stores.contract import Append, Batch, Execution, Snapshot, Store
 
 OPERATIONS_MAX = 1024
+SNAPSHOT_EVENTS = 10_000
+SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
 log = logging.getLogger("noetl.control.intake")
+encode = msgspec.json.Encoder().encode
 
 Observer = Callable[[int, int, list[Event]], None]
 
@@ -128,10 +132,10 @@ class Intake:
         self._conclude(turn)
 
     def _conclude(self, turn: Turn) -> None:
-        now = self.clock.now()
+        now = self.clock.monotonic()
         for report in turn.accepted:
             self.queue.accept(report, now)
-        self.queue.change(turn.changes, now)
+        self.queue.change(self._in_queue_time(turn.changes), now)
         for share in turn.shares.values():
             self.observer(share.live.state.execution_id, share.first_seq, share.events)
             if share.live.state.is_ended:
@@ -142,12 +146,21 @@ class Intake:
         if self.follower:
             self.follower.after(turn.changes)
 
+    def _in_queue_time(self, changes: list[Change]) -> Iterator[Change]:
+        """The log tells time by the wall's clock; the queue by one that never jumps."""
+        for change in changes:
+            if isinstance(change, ops.JobParked) and change.until:
+                seconds = max(0.0, change.until - self.clock.now())
+                yield msgspec.structs.replace(change, until=self.clock.monotonic() + seconds)
+            else:
+                yield change
+
     def _give_up(self, turn: Turn, batch: list[Asked], error: Exception) -> None:
         """Nothing of the batch stands: forget what memory made of it and tell everybody."""
         for execution_id in turn.shares:
             self.executions.forget(execution_id)
         self.failure = error
-        for asked in batch:
+        for asked in (*batch, *self._asked):  # what was asked meanwhile will not be decided either
             if asked.answer is not None and not asked.answer.done():
                 asked.answer.set_exception(error)
                 asked.answer.exception()
@@ -163,6 +176,7 @@ class Turn:
         self.changes: list[Change] = []
         self.blobs: dict[str, bytes] = {}
         self.accepted: list[ops.Report] = []
+        self._heard: dict[tuple[Key, int], int] = {}  # of each lease, the report of this batch that was accepted
         self.answers: list[tuple[Asked, str]] = []
 
     async def decide_all(self, batch: list[Asked]) -> None:
@@ -172,10 +186,12 @@ class Turn:
             asked = waiting.popleft()
             word, changes = await self._decide(asked.operation)
             self.answers.append((asked, word))
+            following: list[Asked] = []
             for change in changes:
                 self._note(change)
                 if self.intake.follower:
-                    waiting.extend(Asked(operation) for operation in await self.intake.follower.within(change))
+                    following.extend(Asked(operation) for operation in await self.intake.follower.within(change))
+            waiting.extendleft(reversed(following))  # before anything else: a cancel finds the children there are
 
     def _note(self, change: Change) -> None:
         if isinstance(change, BlobMade):
@@ -186,18 +202,35 @@ class Turn:
     async def _decide(self, operation: Operation) -> tuple[str, list[Change]]:
         is_report = isinstance(operation, ops.Report)
         if is_report:
-            word = self.intake.queue.judge(operation)  # type: ignore[arg-type]  # it is one
+            word = self._judge(operation)  # type: ignore[arg-type]  # it is one
             if word != ACCEPTED:
                 return word, []
         live = await self._live(operation)
         if live.state.is_ended or (is_report and live.state.status == INCIDENT):
             return STALE, []
-        if isinstance(operation, ops.Planned) and not operation.error:
-            await self.intake.executions.extend(live, operation.steps)
+        if isinstance(operation, ops.Planned):
+            operation = await self._extended(live, operation)
         changes = await self._guarded(live, operation)
-        if is_report and live.state.status != INCIDENT:
-            self.accepted.append(operation)  # type: ignore[arg-type]
+        if isinstance(operation, ops.Report) and live.state.status != INCIDENT:
+            self.accepted.append(operation)
+            self._heard[operation.key, operation.lease] = operation.n
         return ACCEPTED, changes
+
+    def _judge(self, report: ops.Report) -> str:
+        """Whether a report counts; the queue hears of this batch's reports only once they stand."""
+        is_heard = report.n <= self._heard.get((report.key, report.lease), 0)
+        return DUPLICATE if is_heard else self.intake.queue.judge(report)
+
+    async def _extended(self, live: Live, planned: ops.Planned) -> ops.Planned:
+        """The graph grows before the decision; a plan that does not fit any more is refused."""
+        run = live.state.runs.get(planned.run)
+        if planned.error or run is None or not run.is_planning:
+            return planned
+        try:
+            await self.intake.executions.extend(live, planned.steps)
+        except BadPlan as error:
+            return msgspec.structs.replace(planned, steps=[], error=error.as_data())
+        return planned
 
     async def _live(self, operation: Operation) -> Live:
         if isinstance(operation, ops.Start):
@@ -264,6 +297,7 @@ class Turn:
         if not self.shares:
             return
         batch = Batch(
+            snapshots=[snapshot for share in self.shares.values() if (snapshot := snapshot_of(share))],
             executions=[share.row for share in self.shares.values() if share.row is not None],
             appends=[append_of(execution_id, share) for execution_id, share in self.shares.items()],
         )
@@ -280,6 +314,17 @@ def append_of(execution_id: int, share: Committed) -> Append:
         ended_at=state.ended_at or None,
         digest=digest(state) if state.is_ended else "",
     )
+
+
+def snapshot_of(share: Committed) -> Snapshot | None:
+    """A cache of a long log's state, now and then; not of one in which much is in flight over a large ctx."""
+    state = share.live.state
+    if state.is_ended or state.seq // SNAPSHOT_EVENTS == (share.first_seq - 1) // SNAPSHOT_EVENTS:
+        return None
+    jobs = sum(len(run.jobs) for run in state.runs.values())
+    if jobs * len(encode(state.ctx)) > SNAPSHOT_BYTES_MAX:
+        return None
+    return Snapshot(execution_id=state.execution_id, seq=state.seq, engine=ENGINE_VERSION, body=written(state))
 
 
 def digest(state: State) -> str:

@@ -11,13 +11,12 @@ from typing import Any
 import msgspec
 
 from noetl.control.catalog import Catalog, Loaded
+from noetl.control.reading import EVENTS_PER_READ
 from noetl.engine.apply import apply
 from noetl.engine.events import Event
-from noetl.engine.state import State
+from noetl.engine.state import ENGINE_VERSION, State, read
 from noetl.errors import UnknownExecution
 from noetl.stores.contract import Store
-
-EVENTS_PER_READ = 5_000
 
 
 class Live(msgspec.Struct, kw_only=True):
@@ -61,7 +60,7 @@ class Executions:
         state = await folded(self.store, execution_id)
         for event in further:
             apply(state, event)
-        loaded = await self.catalog.loaded(state.sha, state.planned)
+        loaded = await self.catalog.loaded(row.sha if row else state.sha, state.planned)
         return Live(state=state, loaded=loaded, folder=row.folder if row else "")
 
     async def extend(self, live: Live, steps: list[Any]) -> None:
@@ -72,9 +71,17 @@ class Executions:
         return iter(list(self._live.values()))
 
 
+async def newest_snapshot(store: Store, execution_id: int) -> State:
+    """Where folding may begin: the newest snapshot of this engine, or nothing. It is a cache, and may be missing."""
+    snapshot = await store.snapshot(execution_id)
+    if snapshot is None or snapshot.engine != ENGINE_VERSION:
+        return State(execution_id=execution_id)
+    return read(snapshot.body)
+
+
 async def folded(store: Store, execution_id: int, until: int | None = None) -> State:
     """The state after a log, or after its first `until` events (EV-05)."""
-    state = State(execution_id=execution_id)
+    state = State(execution_id=execution_id) if until is not None else await newest_snapshot(store, execution_id)
     while until is None or state.seq < until:
         limit = EVENTS_PER_READ if until is None else min(EVENTS_PER_READ, until - state.seq)
         rows = await store.events(execution_id, state.seq, limit)

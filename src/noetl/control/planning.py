@@ -15,7 +15,9 @@ from noetl.control.catalog import Loaded, Text, playbook_of
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.model import Playbook, Step
 from noetl.engine.net import Net
+from noetl.engine.output import Error
 from noetl.errors import InvalidPlaybook
+from noetl.references import is_reference
 
 STEPS_MAX = 1000
 HEAD = {"apiVersion": "noetl.io/v2", "kind": "Playbook"}
@@ -24,9 +26,14 @@ HEAD = {"apiVersion": "noetl.io/v2", "kind": "Playbook"}
 class BadPlan(Exception):
     """What a planner returned is not a list of steps that checks."""
 
+    def as_data(self) -> dict[str, Any]:
+        return Error(kind="type", message=str(self)).as_data()
+
 
 def steps_of(data: Any) -> list[Any]:
     """The steps in what a planner returned."""
+    if is_reference(data):
+        raise BadPlan("the plan is kept outside the log, since it is over limits.max_payload_bytes; plan in parts")
     found = data.get("steps") if isinstance(data, dict) else data
     if not isinstance(found, list) or not all(isinstance(step, dict) for step in found):
         raise BadPlan("a planner must return a list of steps, or {steps: [...]}")
@@ -59,7 +66,8 @@ def new_steps(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds
 def _parsed(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds: Kinds) -> Playbook:
     """Check a plan as the workflow of a playbook in which the known steps stand as places to go to."""
     others: list[Any] = [{"step": name, "tool": {"kind": "noop"}} for name in known]
-    arcs = [{"step": name} for name in dict.fromkeys([*(step.get("step") for step in plan), *known])]
+    names = [step["step"] for step in plan if isinstance(step.get("step"), str)]
+    arcs = [{"step": name} for name in dict.fromkeys([*names, *known])]
     root: Any = {"step": "__plan__", "next": {"spec": {"mode": "inclusive"}, "arcs": arcs}}
     document = {
         **HEAD,

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
-
 from noetl.clock import Clock
-from noetl.control.catalog import text_of
-from noetl.control.live import EVENTS_PER_READ, folded
-from noetl.engine.decide import row_status
 from noetl.engine.events import PlaybookProcessed
-from noetl.errors import RequestError, UnknownExecution
+from noetl.errors import UnknownExecution
 from noetl.projections.envelopes import Envelopes, timestamp
 from noetl.projections.progress import Progress
 from noetl.projections.summary import summary as summarised
@@ -21,6 +16,7 @@ from noetl.projections.timeline import show as shown
 from noetl.stores.contract import Entry, Execution, Store
 
 FOLLOW_SECONDS = 0.1
+EVENTS_PER_READ = 5_000
 
 
 async def row_of(store: Store, execution_id: int) -> Execution:
@@ -104,16 +100,6 @@ async def followed(store: Store, execution_id: int, after: int, clock: Clock) ->
             await clock.sleep(FOLLOW_SECONDS)
 
 
-async def state_at(store: Store, execution_id: int, at: int | None) -> dict[str, Any]:
-    """The state of an execution after any of its events."""
-    row = await row_of(store, execution_id)
-    if at is not None and not 1 <= at <= row.head:
-        raise RequestError(f"--at must be from 1 to {row.head}, the events of execution {execution_id}; found {at}")
-    state = await folded(store, execution_id, at)
-    data: dict[str, Any] = msgspec.to_builtins(state)
-    return {**data, "execution_id": str(execution_id), "seq": state.seq, "status": row_status(state)}
-
-
 async def catalog_rows(store: Store) -> list[dict[str, Any]]:
     return [catalog_row(entry) for entry in await store.entries()]
 
@@ -132,4 +118,4 @@ def catalog_row(entry: Entry) -> dict[str, Any]:
 
 
 def catalog_text(entry: Entry) -> dict[str, Any]:
-    return {**catalog_row(entry), "text": text_of(entry).data.decode("utf-8", "replace")}
+    return {**catalog_row(entry), "text": entry.text.decode("utf-8", "replace")}

@@ -98,4 +98,6 @@ class StoredLists:
         data = await self.results.fetch(reference)
         if reference.content_type == JSON:
             return data
-        return b"[" + b",".join(data.split()) + b"]" if reference.content_type == LINES else encode(data.decode())
+        if reference.content_type == LINES:
+            return b"[" + b",".join(line for line in data.splitlines() if line.strip()) + b"]"
+        return encode(data.decode())

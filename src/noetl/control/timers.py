@@ -34,19 +34,19 @@ class Timers:
     async def run(self) -> None:
         while True:
             await self.clock.sleep(TICK_SECONDS)
-            self.tick(self.clock.now())
+            self.tick(self.clock.now(), self.clock.monotonic())
 
-    def tick(self, now: float) -> None:
-        """Ask for everything that is due now."""
+    def tick(self, now: float, monotonic: float) -> None:
+        """Ask for everything that is due: deadlines by the wall's clock, the queue's own by one that never jumps."""
         while self._heap and self._heap[0][0] <= now:
             _, execution_id, run, message = heapq.heappop(self._heap)
             self.post(Expire(execution_id=execution_id, run=run, kind="timeout", message=message))
         due = self.queue.next_at()
-        if due is not None and due <= now:
+        if due is not None and due <= monotonic:
             self.ring()
-        if now - self._swept_at >= SWEEP_SECONDS:
-            self._swept_at = now
-            self._sweep(now)
+        if monotonic - self._swept_at >= SWEEP_SECONDS:
+            self._swept_at = monotonic
+            self._sweep(monotonic)
 
     def _sweep(self, now: float) -> None:
         for lost in self.queue.expire(now):

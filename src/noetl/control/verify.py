@@ -10,12 +10,12 @@ from collections import Counter
 from typing import Any
 
 from noetl.control.intake import digest
-from noetl.control.live import EVENTS_PER_READ
+from noetl.control.reading import EVENTS_PER_READ
 from noetl.engine import events as facts
 from noetl.engine.apply import apply
 from noetl.engine.events import Event
 from noetl.engine.patches import patched
-from noetl.engine.state import State
+from noetl.engine.state import ENGINE_VERSION, State, canonical, read
 from noetl.errors import InternalError, UnknownExecution
 from noetl.stores.contract import LIVE, Store
 
@@ -88,10 +88,14 @@ async def verify(store: Store, execution_id: int) -> dict[str, Any]:
     if row is None:
         raise UnknownExecution(execution_id, store.name)
     audit = Audit(execution_id)
+    snapshot = await store.snapshot(execution_id)
     while True:
         rows = await store.events(execution_id, audit.count, EVENTS_PER_READ)
         for seq, event in rows:
             audit.read(seq, event)
+            if snapshot is not None and seq == snapshot.seq and snapshot.engine == ENGINE_VERSION:
+                same = canonical(read(snapshot.body)) == canonical(audit.state)
+                audit.check("I10", same, f"the snapshot at event {seq} is not the state that the log gives there")
         if len(rows) < EVENTS_PER_READ:
             break
     audit.check("I8", audit.ctx == audit.state.ctx, "ctx is not the fold of its patches")

@@ -45,6 +45,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     extra: str = ""  # the extra to install, and
     module: str = ""  # the module that it brings
     is_missing: bool = False  # found not to be installed; said by whoever looked
+    is_runnable: bool = True  # False: it is declared, but there is no tool for it yet; said by whoever looked
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)

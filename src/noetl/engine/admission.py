@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
-from noetl.engine import scopes
 from noetl.engine.decision import Decision
 from noetl.engine.state import Token
 from noetl.engine.values import Fault, holds
@@ -90,7 +89,7 @@ def denying_rule(decision: Decision, step: Step, tokens: list[Token]) -> int:
     if not step.admission.rules:
         return ALLOWED
     args = {name: value for token in tokens for name, value in token.args.items()}
-    scope = scopes.server_scope(decision.state, None, input=args, event=tokens[-1].event)
+    scope = decision.scope(None, input=args, event=tokens[-1].event)
     for index, rule in enumerate(step.admission.rules):
         if rule.when is None or holds(rule.when, scope):
             return ALLOWED if rule.allow else index
@@ -119,7 +118,7 @@ def schedule(decision: Decision, step: Step, tokens: list[Token]) -> None:
             tokens=[token.id for token in tokens],
             is_join=step.admission.is_join,
             has_loop=step.loop is not None,
-            priority=min(step.priority, *(token.priority for token in tokens)) if tokens else step.priority,
+            priority=step.priority + min(token.priority for token in tokens),
             pool=step.pool or "",
             deadline_seconds=step.deadline_seconds,
             timeout_seconds=step.timeout_seconds,

@@ -65,6 +65,7 @@ def _processed(state: State, event: facts.PlaybookProcessed) -> None:
 
 def _cancel_requested(state: State, _event: facts.PlaybookCancelRequested) -> None:
     state.is_cancelled = True
+    state.incident, state.status = "", RUNNING  # an incident can be cancelled
 
 
 def _failing(state: State, event: facts.WorkflowFailing) -> None:

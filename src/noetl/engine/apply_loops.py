@@ -16,6 +16,7 @@ from noetl.engine.state import STARTED, Loop, Run, State
 from noetl.errors import BrokenInvariant
 
 encode = msgspec.json.Encoder().encode
+NULL_BYTES = 4  # LP-08: the place of a failed iteration is null
 
 
 def loop_started(state: State, event: facts.LoopStarted) -> None:
@@ -142,7 +143,11 @@ def _keep_data(loop: Loop, index: int, output: facts.Envelope) -> None:
         loop.is_spilled, loop.data = True, {}
         return
     loop.data[index] = output["data"]
-    loop.data_bytes += len(encode(output["data"])) + 1
+    _count_bytes(loop, len(encode(output["data"])))
+
+
+def _count_bytes(loop: Loop, size: int) -> None:
+    loop.data_bytes += size + 1
     if loop.data_bytes > loop.inline_bytes_max:
         loop.is_spilled, loop.data = True, {}
 
@@ -152,6 +157,7 @@ def iteration_failed(state: State, event: facts.LoopIterationFailed) -> None:
     loop = _loop_of(run)
     _end_iteration(state, run, event)
     loop.failed += 1
+    _count_bytes(loop, NULL_BYTES)
     loop.error = loop.error or event.error
     loop.is_closed = loop.is_closed or not loop.is_best_effort
     if loop.is_held:

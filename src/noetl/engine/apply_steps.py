@@ -49,7 +49,8 @@ def _carried(tokens: list[Token], is_join: bool) -> facts.Envelope | None:
 
 def _prepare_compensation(state: State, run: Run) -> None:
     undone = next(one for one in state.undoable if one.run == run.compensates)
-    run.args, run.carried, run.step_values = undone.args, undone.output, undone.step_values
+    run.args, run.ctx, run.carried = undone.args, undone.ctx, undone.carried
+    run.output, run.step_values = undone.output, undone.step_values
     state.undoing.remove(run.compensates)
 
 
@@ -104,7 +105,15 @@ def next_evaluated(state: State, event: facts.NextEvaluated) -> None:
             _add_token(state, run, fired, view)
     if event.is_undoable and not run.error:
         state.undoable.append(
-            Undoable(run=run.id, step=run.step, args=run.args, output=run.output, step_values=run.step_values)
+            Undoable(
+                run=run.id,
+                step=run.step,
+                args=run.args,
+                ctx=run.ctx,
+                carried=run.carried,
+                output=run.output,
+                step_values=run.step_values,
+            )
         )
     if event.ends_branch:
         state.output = run.output

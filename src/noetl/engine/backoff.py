@@ -15,8 +15,8 @@ def delay_seconds(
     """
     factor = {"linear": float(retry), "exponential": 2.0 ** min(retry - 1, DOUBLINGS_MAX)}.get(backoff, 1.0)
     seconds = delay * factor
-    if max_delay is not None:
-        seconds = min(seconds, max_delay)
     if jitter:
         seconds *= 1 + jitter * (2 * chance - 1)
+    if max_delay is not None:
+        seconds = min(seconds, max_delay)  # after chance: a maximum is never passed
     return min(max(seconds, at_least, 0.0), DELAY_SECONDS_MAX)

@@ -158,9 +158,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     carried: Envelope | None = None  # the output of the step that sent the token
     around: list[Around] = []  # iterations it stands in, outermost first
     steps: dict[str, Envelope] = {}  # outputs of steps that have run, as far as this step reads them
-    progress: Progress
+    progress: Progress  # to be copied before it is folded on
     is_held: bool = False
     compensates: int = 0
+    undone: Envelope | None = None  # of a compensation: the output of the run it undoes
     planned: list[list[Any]] = []
     is_started: bool = False  # step.started is recorded
     depth: int = 0
@@ -184,6 +185,7 @@ class JobAdded(Change, frozen=True, kw_only=True):
 
 class JobGone(Change, frozen=True, kw_only=True):
     key: Key
+    is_revoked: bool = False  # the server ended it: whoever works on it is to stop
 
 
 class JobParked(Change, frozen=True, kw_only=True):
@@ -220,6 +222,12 @@ class ParentTold(Change, frozen=True, kw_only=True):
 
 class ChildrenCancelled(Change, frozen=True, kw_only=True):
     execution_id: int
+
+
+class ChildDropped(Change, frozen=True, kw_only=True):
+    """The task that waited for a child has ended without it."""
+
+    parent_key: str
 
 
 class ListWanted(Change, frozen=True, kw_only=True):

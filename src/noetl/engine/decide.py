@@ -49,11 +49,11 @@ def _settle(decision: Decision) -> None:
     state = decision.state
     for _ in range(SETTLE_ROUNDS_MAX):
         looping.tend(decision)
-        if state.is_finished or state.status == INCIDENT or not state.seq:
+        if state.is_finished or state.status == INCIDENT or not (state.last_token or state.is_cancelled):
             return
         if must_wind_down(state):
             wind_down(decision)
-        elif admit_all(decision):
+        elif admit_all(decision) or must_wind_down(state):  # the latter: a gate failed
             _begin_loops(decision)
             continue
         if state.runs:
@@ -138,8 +138,9 @@ def _cancel(decision: Decision, op: ops.Cancel) -> None:
 
 def _expire(decision: Decision, op: ops.Expire) -> None:
     run = decision.state.runs.get(op.run)
-    if run is None or run.boundary:
+    if run is None or run.boundary or decision.state.status == INCIDENT:
         return
+    _drop_children(decision, run, op.iter)
     error = {"kind": op.kind, "retryable": True, "message": op.message, "details": {}, "step": run.step}
     if op.iter >= 0:
         _expire_iteration(decision, run, op.iter, error)
@@ -150,6 +151,16 @@ def _expire(decision: Decision, op: ops.Expire) -> None:
         decision.emit(facts.StepFailed(ts=decision.now, run=run.id, step=run.step, error=error, output=output))
     else:
         fail_step(decision, run, error)
+
+
+def _drop_children(decision: Decision, run: Run, index: int) -> None:
+    """Nobody waits any more for the children of a run, or of one of its iterations."""
+    for job_index, job in run.jobs.items():
+        if job.child is not None and index in (-1, job_index):
+            decision.after(ops.ChildDropped(parent_key=job.child["key"]))
+    for inner in decision.state.runs.values():
+        if inner.parent_run == run.id and index in (-1, inner.parent_iter):
+            _drop_children(decision, inner, -1)
 
 
 def _expire_iteration(decision: Decision, run: Run, index: int, error: dict[str, Any]) -> None:
@@ -183,6 +194,9 @@ def _signal(decision: Decision, op: ops.Signal) -> None:
 
 def _recover(decision: Decision, _op: ops.Recover) -> None:
     decision.emit(facts.ExecutionRecovered(ts=decision.now))
+    if not decision.state.last_token:
+        decision.emit(facts.EngineError(ts=decision.now, message="it never began, so it cannot go on; start it anew"))
+        return
     if decision.state.recoveries >= RECOVERIES_MAX:
         message = f"taken up {RECOVERIES_MAX} times in a row without one step forward; does a task end the process?"
         decision.emit(facts.EngineError(ts=decision.now, message=message))

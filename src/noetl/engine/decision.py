@@ -45,9 +45,11 @@ class Decision:
 
     def _emit_own(self, event: Any) -> None:
         """The author's own events at this boundary (ST-10)."""
-        step = self.playbook.steps.get(event.step)
+        run = self.state.runs.get(event.run)
+        if run is None or run.compensates or run.parent_run:
+            return  # undoing a step is no boundary of it, nor is a loop within its loop
         name = facts.name_of(event)
-        for emission in step.emissions if step else ():
+        for emission in self.step(run).emissions:
             if emission.on == name:
                 self.emit(
                     facts.Emitted(
@@ -66,6 +68,11 @@ class Decision:
     def step(self, run: Run) -> Step:
         return self.playbook.steps[run.step]
 
+    def scope(self, run: Run | None, **reserved: Any) -> dict[str, Any]:
+        """What a template on the server reads."""
+        scope = scopes.server_scope(self.state, run, **reserved)
+        return scopes.see_through(scope, self.state.outputs) if self.playbook.settings.is_transparent else scope
+
     @property
     def has_ctx_changed(self) -> bool:
         return self.state.ctx is not self.ctx_before
@@ -75,7 +82,7 @@ class Decision:
         step = self.step(run)
         if not step.input:
             return run.args
-        scope = scopes.server_scope(self.state, run, ctx=run.ctx, output=views.readable(run.carried))
+        scope = self.scope(run, ctx=run.ctx, output=views.readable(run.carried))
         return {**run.args, **{name: rendered(value, scope) for name, value in step.input.items()}}
 
 

@@ -43,7 +43,7 @@ def effects(state: State, event: Event) -> Iterator[Change]:
         if kind is facts.StepScheduled and run.deadline_at:
             yield timer(state, run, run.deadline_at, "deadline_s")
     elif kind in ENDS_A_JOB:
-        yield JobGone(key=key)
+        yield JobGone(key=key, is_revoked=not event.lease)
     elif kind is facts.StepStarted:
         run = state.runs[event.run]
         if run.timeout_at:
@@ -52,6 +52,14 @@ def effects(state: State, event: Event) -> Iterator[Change]:
         yield from parked(state, key, event.task, state.runs[event.run].jobs[event.iter])
     elif kind is facts.ChildDone:
         yield JobReady(key=key)
+    elif kind is facts.EngineError:  # an incident waits: its jobs come back when it is taken up again
+        yield from _all_gone(state)
+
+
+def _all_gone(state: State) -> Iterator[Change]:
+    for run in state.runs.values():
+        for index in run.jobs:
+            yield JobGone(key=(state.execution_id, run.id, index))
 
 
 def added(state: State, run: Run, index: int) -> JobAdded:

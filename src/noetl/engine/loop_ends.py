@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from noetl.engine import events as facts
-from noetl.engine import scopes, views
+from noetl.engine import views
 from noetl.engine.collections import blob, encode
 from noetl.engine.commands import ListWanted
 from noetl.engine.decision import Decision
@@ -90,8 +90,7 @@ def _step_set(decision: Decision, run: Run, output: Envelope, patches: list[Patc
     step, state = decision.step(run), decision.state
     if not step.set:
         return []
-    scope = scopes.server_scope(
-        state,
+    scope = decision.scope(
         run,
         ctx=patched(state.ctx, patches, "ctx"),
         step=patched(run.step_values, patches, "step"),

@@ -88,7 +88,7 @@ def counted(decision: Decision, run: Run, op: Counted) -> None:
 
 def _scope(decision: Decision, top: Run, loop: LoopModel, spot: Spot) -> dict[str, Any]:
     outer = spot.outer
-    scope = scopes.server_scope(decision.state, top, output=views.readable(top.carried))
+    scope = decision.scope(top, output=views.readable(top.carried))
     if "input" in loop.collection.reads:
         scope["input"] = decision.step_input(top)
     if outer is not None and outer.loop is not None:

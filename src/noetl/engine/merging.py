@@ -3,12 +3,13 @@
 A loop may have a million iterations that end in any order, so what is kept is not their writes but folds of them: each
 stretch of neighbouring finished iterations is one `Stretch` with one `Fold` per path, and two stretches that meet
 become one. There are never more stretches than iterations in flight, plus one. A fold of a stretch is made without the
-value before the loop; that comes in once, at the end. Folding is associative, so the order in which stretches met does
-not show.
+value before the loop; that comes in once, at the end. Folding is associative, faults included, so the order in which
+stretches met does not show.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,7 @@ from noetl.engine.events import Patch
 from noetl.engine.patches import Mapping, value_at
 
 CONFLICT = "iterations wrote different values to {path}; declare a reducer for it under loop.spec.policy.reducers"
+WHOLE_MAX = 2**63 - 1  # what a log can hold
 REDUCERS = ("sum", "min", "max", "count", "append", "merge", "first", "last", "union")
 
 
@@ -48,12 +50,29 @@ class MergeFault(Exception):
 
 
 def begin(writes: Iterable[Patch], reducers: dict[str, str]) -> dict[str, Fold]:
-    """The folds of one iteration: of each path the last value counts."""
-    last = {patch.path: patch.value for patch in writes}
-    return {path: Fold(_first_value(reducers.get(path), value)) for path, value in last.items()}
+    """The folds of one iteration: of each path the last value counts, in the order of these last writes."""
+    last: dict[str, Any] = {}
+    for patch in writes:
+        last.pop(patch.path, None)  # written again: after what was written meanwhile, above or below it
+        last[patch.path] = patch.value
+    return {path: _begun(path, reducers.get(path), value) for path, value in last.items()}
 
 
-def _first_value(reducer: str | None, value: Any) -> Any:
+def _begun(path: str, reducer: str | None, value: Any) -> Fold:
+    """One value as a fold. What a reducer cannot take is told here, so that the order of joining does not show."""
+    try:
+        return Fold(_first_value(path, reducer, value))
+    except MergeFault as fault:
+        return Fold(None, fault.message, fault.kind)
+
+
+def _first_value(path: str, reducer: str | None, value: Any) -> Any:
+    if reducer == "sum":
+        return exact_sum(path, [number(path, reducer, value)])
+    if reducer in ("min", "max"):
+        return comparable(path, reducer, value)
+    if reducer == "merge":
+        return mapping(path, value)
     if reducer == "count":
         return 1
     if reducer == "append":
@@ -67,8 +86,13 @@ def unique(items: Iterable[Any]) -> list[Any]:
     """Each item once, in the order of its first appearance; true is not 1."""
     kept: dict[bytes, Any] = {}
     for item in items:
-        kept.setdefault(msgspec.json.encode(item, order="deterministic"), item)
+        kept.setdefault(same(item), item)
     return list(kept.values())
+
+
+def same(value: Any) -> bytes:
+    """Two values are the same when these are: the order of keys does not matter."""
+    return msgspec.json.encode(value, order="deterministic")
 
 
 def joined(
@@ -79,7 +103,8 @@ def joined(
         return left or right
     both = dict(left)
     for path, fold in right.items():
-        both[path] = _join(path, both[path], fold, reducers.get(path), is_parallel) if path in both else fold
+        before = both.pop(path, None)  # the order of patches is that of the last write to each path
+        both[path] = _join(path, before, fold, reducers.get(path), is_parallel) if before is not None else fold
     return both
 
 
@@ -92,29 +117,68 @@ def _join(path: str, left: Fold, right: Fold, reducer: str | None, is_parallel: 
         except MergeFault as fault:
             return Fold(None, fault.message, fault.kind)
     is_free = not is_parallel or path.startswith("step.")  # SC-13: without a reducer the highest index wins
-    if is_free or msgspec.json.encode(left.value) == msgspec.json.encode(right.value):
+    if is_free or same(left.value) == same(right.value):
         return right
     return Fold(None, CONFLICT.format(path=path), "ctx_conflict")
 
 
-def _sum(path: str, left: Any, right: Any) -> Any:
-    return number(path, "sum", left) + number(path, "sum", right)
+def exact_sum(path: str, numbers: Iterable[int | float]) -> list[int | float]:
+    """Numbers as one sum without rounding: their whole numbers, then floats that do not overlap (Shewchuk).
+
+    Floats added in the order in which iterations happen to end would give a last digit that depends on it.
+    """
+    whole = 0
+    parts: list[float] = []
+    for one in numbers:
+        if isinstance(one, int):
+            whole += one
+        else:
+            parts = _with_part(parts, one)
+    if not -WHOLE_MAX <= whole <= WHOLE_MAX or any(math.isinf(part) for part in parts):
+        raise MergeFault(path, f"the sum of {path} is too large a number", "limit")
+    return [whole, *parts]
+
+
+def _with_part(parts: list[float], one: float) -> list[float]:
+    rests = []
+    for part in parts:
+        large, small = (one, part) if abs(one) >= abs(part) else (part, one)
+        one = large + small
+        if math.isinf(one):
+            return [one]
+        rest = small - (one - large)
+        if rest:
+            rests.append(rest)
+    return [*rests, one]
+
+
+def rounded_sum(parts: list[int | float]) -> int | float:
+    return math.fsum(parts) if len(parts) > 1 else parts[0]
 
 
 def _least(path: str, left: Any, right: Any) -> Any:
-    return left if not is_below(path, "min", right, left) else right
+    return right if is_below(path, "min", right, left) else left
 
 
 def _greatest(path: str, left: Any, right: Any) -> Any:
-    return left if not is_below(path, "max", left, right) else right
+    return right if is_below(path, "max", left, right) else left
 
 
 def is_below(path: str, reducer: str, left: Any, right: Any) -> bool:
-    try:
-        return bool(left < right)
-    except TypeError:
-        message = f"the reducer {reducer} of {path} cannot compare {_word(left)} with {_word(right)}"
-        raise MergeFault(path, message, "type") from None
+    if isinstance(left, str) != isinstance(right, str):
+        raise not_comparable(path, reducer)
+    return bool(left < right)
+
+
+def comparable(path: str, reducer: str, value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise not_comparable(path, reducer)
+    return value
+
+
+def not_comparable(path: str, reducer: str) -> MergeFault:
+    message = f"the reducer {reducer} of {path} needs numbers only, or texts only, but iterations wrote other values"
+    return MergeFault(path, message, "type")
 
 
 def number(path: str, reducer: str, value: Any) -> Any:
@@ -123,11 +187,10 @@ def number(path: str, reducer: str, value: Any) -> Any:
     return value
 
 
-def _merge(path: str, left: Any, right: Any) -> Any:
-    if not isinstance(left, dict) or not isinstance(right, dict):
-        other = right if isinstance(left, dict) else left
-        raise MergeFault(path, f"the reducer merge of {path} needs mappings, but met {_word(other)}", "type")
-    return {**left, **right}
+def mapping(path: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise MergeFault(path, f"the reducer merge of {path} needs mappings, but met {_word(value)}", "type")
+    return value
 
 
 def _word(value: Any) -> str:
@@ -136,12 +199,12 @@ def _word(value: Any) -> str:
 
 
 JOINS: dict[str, Callable[[str, Any, Any], Any]] = {
-    "sum": _sum,
+    "sum": lambda path, left, right: exact_sum(path, [*left, *right]),
     "min": _least,
     "max": _greatest,
     "count": lambda _path, left, right: left + right,
     "append": lambda _path, left, right: [*left, *right],
-    "merge": _merge,
+    "merge": lambda _path, left, right: {**left, **right},
     "first": lambda _path, left, _right: left,
     "last": lambda _path, _left, right: right,
     "union": lambda _path, left, right: unique([*left, *right]),
@@ -160,15 +223,19 @@ def finished(folds: dict[str, Fold], before: dict[str, Mapping], reducers: dict[
 
 
 def _with_base(path: str, reducer: str | None, base: Any, value: Any) -> Any:
-    if reducer in (None, "first", "last"):
+    if reducer is None or reducer in ("first", "last"):
         return value
-    if base is None:
-        return number(path, "sum", value) if reducer == "sum" else value
-    if reducer in ("append", "union"):
-        base = base if isinstance(base, list) else [base]
+    if base is not None:
+        value = JOINS[reducer](path, _base_value(path, reducer, base), value)
+    return rounded_sum(value) if reducer == "sum" else value
+
+
+def _base_value(path: str, reducer: str, base: Any) -> Any:
     if reducer == "count":
-        return number(path, "count", base) + value
-    return JOINS[reducer or ""](path, base, value)
+        return number(path, reducer, base)
+    if reducer in ("append", "union"):
+        return base if isinstance(base, list) else [base]
+    return _first_value(path, reducer, base)
 
 
 def insert(

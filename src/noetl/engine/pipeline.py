@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.model import Assign, Rule, Task, Value
-from noetl.engine import views
+from noetl.dsl.model import Assign, Rule, Task
+from noetl.engine import scopes, views
 from noetl.engine.backoff import delay_seconds
 from noetl.engine.events import (
     Envelope,
@@ -37,7 +37,7 @@ from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
 from noetl.engine.progress import END, fold
 from noetl.engine.scene import Scene
-from noetl.engine.values import Fault, Scope, fault, rendered, rendered_data, writes
+from noetl.engine.values import Fault, Scope, fault, rendered, rendered_data, seconds_of, writes
 
 TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
 CTX_BYTES_MAX = 256 * 1024
@@ -81,7 +81,10 @@ class Pipeline(Scene):
         label = self.progress.label
         if label is None:
             return self.tasks[0] if self.tasks else None
-        return None if label == END else self.tasks[self.places[label]]
+        return None if label == END else self.tasks[self._place(label)]
+
+    def _place(self, label: str) -> int:
+        return next(place for place, task in enumerate(self.tasks) if task.label == label)
 
     def enter(self, now: float) -> tuple[list[Event], Invocation | None]:
         """Open the next task. No invocation: it is closed already, since no tool has to run."""
@@ -103,7 +106,7 @@ class Pipeline(Scene):
     def _prepare(self, task: Task, events: list[Event], now: float) -> tuple[list[Event], Invocation | None]:
         if self.progress.task_runs >= TASK_RUNS_MAX:
             raise fault("jump_limit", f"a pipeline may run {TASK_RUNS_MAX} tasks; does a jump ever end?", task.place)
-        scope = self.scope(task)
+        scope = self.scope(task) if _reads_before(task) else {}
         skipped = verdict_before(task, scope)
         if skipped:
             return [*events, self._done(task, skipped, scope, None, now)], None
@@ -125,8 +128,7 @@ class Pipeline(Scene):
     def close(self, invocation: Invocation, answer: Answer, now: float, chance: float = 0.5) -> TaskDone:
         """The tool has answered: what happens next."""
         task = invocation.task
-        scope = self.scope(task, invocation.input)
-        scope["output"] = scope[task.label] = answer.hand
+        scope = self._scope_of_answer(task, invocation.input, answer) if task.policy or task.set else {}
         try:
             verdict = verdict_after(task, scope, is_error=answer.hand["status"] == "error")
             done = self._done(task, verdict, scope, answer, now, chance)
@@ -135,6 +137,13 @@ class Pipeline(Scene):
         if done.output is not None:
             self.hands[task.label] = answer.hand
         return done
+
+    def _scope_of_answer(self, task: Task, given: dict[str, Any], answer: Answer) -> dict[str, Any]:
+        scope = self.scope(task, given)
+        scope["output"] = scope[task.label] = views.readable(answer.hand)
+        if self.playbook.settings.is_transparent:
+            scopes.see_through(scope, (task.label,))
+        return scope
 
     def refuse(self, invocation: Invocation, error: Error, now: float) -> TaskDone:
         """What the tool was to be given cannot be made: the step fails."""
@@ -196,10 +205,9 @@ class Pipeline(Scene):
         return verdict, self._error(task, verdict, answer) if verdict.do == FAIL else None, 0.0
 
     def _delay(self, rule: Rule, scope: Scope, answer: Answer | None, chance: float) -> float:
-        base = rule.delay if isinstance(rule.delay, float) else self._seconds(rule.delay, scope)
         return delay_seconds(
             rule.backoff,
-            base,
+            seconds_of(rule.delay, scope),
             self.progress.attempt,
             max_delay=rule.max_delay_seconds,
             jitter=rule.jitter,
@@ -207,18 +215,11 @@ class Pipeline(Scene):
             at_least=answer.retry_after_seconds if answer else 0.0,
         )
 
-    @staticmethod
-    def _seconds(value: Value, scope: Scope) -> float:
-        found = rendered_data(value, scope)
-        try:
-            return float(found)
-        except (TypeError, ValueError):
-            raise fault("type", "delay must be a number of seconds", value.place) from None
-
     def _error(self, task: Task, verdict: Verdict, answer: Answer | None) -> dict[str, Any]:
         found: dict[str, Any] | None = answer.hand.get("error") if answer else None
         if found is None:
-            message = f"rule {verdict.index + 1} of the task's policy says fail"
+            who = f"rule {verdict.index + 1}" if verdict.rule else "on_unmatched"
+            message = f"{who} of the task's policy says {verdict.do}"
             found = Error(kind="exception", message=message).as_data()
         return self._placed(task, found)
 
@@ -283,7 +284,7 @@ class Pipeline(Scene):
         if verdict.do == RETRY:
             return task.label
         if verdict.do in (CONTINUE, SKIP):
-            following = self.places[task.label] + 1
+            following = self._place(task.label) + 1
             return self.tasks[following].label if following < len(self.tasks) else END
         return END
 
@@ -337,7 +338,7 @@ class Pipeline(Scene):
             input=self.step_input(),
             output=self.output(),
         )
-        return scope
+        return self.seen(scope)
 
     def _boundary_failed(self, error: dict[str, Any], now: float) -> Event:
         work, output = self.work, self._last_recorded()
@@ -352,3 +353,10 @@ class Pipeline(Scene):
     def fail(self, error: Error, now: float) -> Event:
         """The pipeline cannot go on for a reason outside any task: its input cannot be made."""
         return self._boundary_failed({**error.as_data(), "step": self.step.name, "place": str(self.step.place)}, now)
+
+
+def _reads_before(task: Task) -> bool:
+    """Whether anything of a task reads names before its tool runs: most no-ops do not, and need no scope."""
+    if task.is_transparent or any(value.reads for value in task.input.values()):
+        return True
+    return task.policy is not None and any(rule.is_before_tool for rule in task.policy.rules)

@@ -8,7 +8,7 @@ import msgspec
 
 from noetl.dsl.model import Arc, Step
 from noetl.engine import events as facts
-from noetl.engine import scopes, views
+from noetl.engine import views
 from noetl.engine.commands import Planned, PlanWanted
 from noetl.engine.decision import Decision
 from noetl.engine.events import Fired, Patch
@@ -50,7 +50,7 @@ def leave_planner(decision: Decision, run: Run, op: Planned) -> None:
     """A plan was checked: its first step gets the token; or the plan was refused, and the workflow fails (RT-08)."""
     if op.error:
         error = {**op.error, "step": run.step}
-        decision.emit(_evaluated(decision, run, error=error))
+        decision.emit(_evaluated(decision, run, error=error, is_undoable=bool(decision.step(run).compensation)))
         _fail_workflow(decision, decision.step(run), error)
         return
     first = Fired(arc=-1, step=op.steps[0]["step"], token=decision.state.last_token + 1, args=run.args)
@@ -106,9 +106,7 @@ def arc_scope(decision: Decision, run: Run) -> dict[str, Any]:
     event = views.boundary(
         decision.state.execution_id, run.boundary_seq, run.boundary, run.step, run.id, run.output, run.error
     )
-    scope = scopes.server_scope(
-        decision.state, run, step=run.step_values, output=views.readable(run.output), event=event
-    )
+    scope = decision.scope(run, step=run.step_values, output=views.readable(run.output), event=event)
     if _reads_input(decision.step(run)):
         scope["input"] = decision.step_input(run)
     return scope

@@ -22,7 +22,6 @@ class Scene:
         self.work = work
         self.step: Step = playbook.steps[work.step]
         self.tasks: tuple[Task, ...] = self.step.compensation if work.compensates else self.step.tasks
-        self.places = {task.label: place for place, task in enumerate(self.tasks)}
         self.progress: Progress = copy_of(work.progress)
         self.hands: dict[str, Envelope] = {}  # outputs with their data in hand, by label
         self.keychain: dict[str, Any] = {}
@@ -33,12 +32,14 @@ class Scene:
     def has_loop(self) -> bool:
         return bool(self.work.around)
 
-    def carried_data(self) -> Any:
-        return views.handed_on(self.work.carried)
+    @property
+    def received(self) -> Envelope | None:
+        """What the first task finds: the sender's output; in a compensation that of the run it undoes (ST-12)."""
+        return self.work.undone if self.work.compensates else self.work.carried
 
     def output_of(self, label: str) -> Envelope:
         hand = self.hands.get(label)
-        return hand if hand is not None else views.readable(self.progress.outputs[label])
+        return views.readable(hand if hand is not None else self.progress.outputs[label])
 
     def previous(self) -> Any:
         """`_prev`: the data of the task before, at first that of the sender (SC-07)."""
@@ -46,20 +47,22 @@ class Scene:
         if progress.previous:
             return progress.previous[0]
         if progress.previous_label:
-            hand = self.hands.get(progress.previous_label)
-            return hand["data"] if hand else views.handed_on(progress.outputs[progress.previous_label])
-        return self.carried_data()
+            label = progress.previous_label
+            return views.handed_on(self.hands.get(label) or progress.outputs[label])
+        return views.handed_on(self.received)
 
     def output(self) -> Envelope:
         """`output`: of the task before, at first that of the sender (RT-12)."""
-        return self.output_of(self.progress.last) if self.progress.last else views.readable(self.work.carried)
+        return self.output_of(self.progress.last) if self.progress.last else views.readable(self.received)
 
     def step_input(self) -> dict[str, Any]:
         """The token's args overlaid by the step's input, rendered with ctx as it was at scheduling (TK-11)."""
+        if not self.step.input:
+            return self.work.args
         if self._input is None:
             scope = self.base_scope()
             scope.update(ctx=self.work.run_ctx, input=self.work.args, output=views.readable(self.work.carried))
-            given = {name: rendered(value, scope) for name, value in self.step.input.items()}
+            given = {name: rendered(value, self.seen(scope)) for name, value in self.step.input.items()}
             self._input = {**self.work.args, **given}
         return self._input
 
@@ -92,7 +95,13 @@ class Scene:
         )
         if self.work.around:
             scope["iter"] = scopes.iteration(self.work.around, progress.iter)
-        return scope
+        return self.seen(scope)
+
+    def seen(self, scope: dict[str, Any]) -> dict[str, Any]:
+        """A scope as this playbook's surface reads it."""
+        if not self.playbook.settings.is_transparent:
+            return scope
+        return scopes.see_through(scope, (*self.progress.outputs, *self.work.steps))
 
     def visit(self, task: Task) -> int:
         seen = self.progress.visits.get(task.label, 0)

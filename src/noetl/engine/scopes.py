@@ -13,6 +13,7 @@ from noetl.engine import views
 from noetl.engine.commands import Around
 from noetl.engine.events import Envelope
 from noetl.engine.state import Run, State
+from noetl.expressions import Payload
 
 
 def bare_names(workload: Mapping[str, Any], steps: Mapping[str, Envelope]) -> dict[str, Any]:
@@ -48,4 +49,16 @@ def server_scope(state: State, run: Run | None, **reserved: Any) -> dict[str, An
         workload=state.workload, ctx=state.ctx, execution_id=str(state.execution_id), input=run.args if run else {}
     )
     scope.update(reserved)
+    return scope
+
+
+def see_through(scope: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """UP-01: payloads answer without `.data`; `names` are those of steps and tasks."""
+    for name in names:
+        if type(scope.get(name)) is dict and "meta" in scope[name]:
+            scope[name] = views.transparent(scope[name])
+    if "output" in scope:
+        scope["output"] = views.transparent_output(scope["output"])
+    if type(scope.get("_prev")) is dict:
+        scope["_prev"] = Payload(scope["_prev"], {})
     return scope

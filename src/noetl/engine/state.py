@@ -124,7 +124,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     phase: str = SCHEDULED
     args: dict[str, Data] = {}
     carried: Envelope | None = None  # the output that its token brought along
-    output: Envelope | None = None  # its own, once it has ended
+    output: Envelope | None = None  # its own, once it has ended; of a compensation: that of the run it undoes
     sources: list[str] = []
     ctx: dict[str, Data] = {}  # as it was when the run was scheduled
     step_values: dict[str, Data] = {}
@@ -157,6 +157,8 @@ class Undoable(msgspec.Struct, kw_only=True, omit_defaults=True):
     run: int
     step: str
     args: dict[str, Data] = {}
+    ctx: dict[str, Data] = {}  # and what its token brought: what its input is rendered with
+    carried: Envelope | None = None
     output: Envelope | None = None
     step_values: dict[str, Data] = {}
 
@@ -208,6 +210,15 @@ class State(msgspec.Struct, kw_only=True, omit_defaults=True):
     @property
     def is_ended(self) -> bool:
         return self.status in (SUCCESS, FAILED, CANCELLED)
+
+
+def written(state: State) -> bytes:
+    """A state as bytes that `read` makes a state of again: for snapshots."""
+    return msgspec.json.encode(state)
+
+
+def read(body: bytes) -> State:
+    return msgspec.json.decode(body, type=State)
 
 
 def canonical(state: State) -> bytes:

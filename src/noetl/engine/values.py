@@ -65,6 +65,19 @@ def rendered_data(value: Value, scope: Scope) -> Any:
     return plain(rendered(value, scope), value.place)
 
 
+def seconds_of(delay: Value | float, scope: Scope) -> float:
+    """A retry's delay, which may be a template."""
+    if not isinstance(delay, Value):
+        return delay
+    try:
+        found = float(rendered_data(delay, scope))
+    except (TypeError, ValueError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise fault("type", "delay must be a number of seconds", delay.place)
+    return found
+
+
 SCALARS = frozenset((str, int, bool, type(None)))
 
 
@@ -79,7 +92,7 @@ def plain(found: Any, place: Place | None = None, depth: int = 0) -> Any:
         raise fault("type", f"{found} is not a number that can be recorded", place)
     if depth > DEPTH_MAX:
         raise fault("limit", f"data may have {DEPTH_MAX} levels; this has more", place)
-    if kind is dict:
+    if isinstance(found, dict):
         return _plain_mapping(found, place, depth)
     if isinstance(found, list | tuple | range):
         return [plain(item, place, depth + 1) for item in found]

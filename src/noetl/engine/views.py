@@ -10,8 +10,9 @@ from typing import Any
 
 from noetl import ids
 from noetl.engine.events import Envelope
-from noetl.expressions import STORED
+from noetl.expressions import STORED, Payload
 
+OF_ENVELOPE = ("status", "ref", "error", "meta")
 NOTHING: Envelope = {"status": "ok", "data": None, "ref": None, "error": None, "meta": {}}
 
 
@@ -22,6 +23,24 @@ def readable(output: Envelope | None) -> Envelope:
     if "data" in output:
         return output
     return {**output, "data": STORED if output.get("ref") else None}
+
+
+def transparent(output: Envelope) -> Any:
+    """A step's or task's name under the upstream surface: its payload's keys, then those of its envelope (UP-01)."""
+    shown = readable(output)
+    payload = shown["data"]
+    if not isinstance(payload, dict):
+        return shown
+    http = output.get("http") or {}
+    of_http = {"status_code": http.get("status"), "headers": http.get("headers"), "url": http.get("url")}
+    beyond = {**(of_http | {"body": payload} if http else {}), **{name: shown.get(name) for name in OF_ENVELOPE}}
+    return Payload(payload, beyond)
+
+
+def transparent_output(output: Envelope) -> Envelope:
+    """`output` under the upstream surface: an envelope whose data answers for more than its keys."""
+    payload = output.get("data")
+    return {**output, "data": Payload(payload, {})} if isinstance(payload, dict) else output
 
 
 def handed_on(output: Envelope | None) -> Any:

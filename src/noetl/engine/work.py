@@ -8,7 +8,6 @@ from typing import Any
 from noetl.dsl.model import Assign, Playbook, Step, Task, Value
 from noetl.engine.collections import around
 from noetl.engine.commands import Work
-from noetl.engine.progress import copy_of
 from noetl.engine.runs import outermost
 from noetl.engine.state import STARTED, State
 
@@ -33,9 +32,10 @@ def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: in
         carried=top.carried,
         around=around(state, run, index) if run.loop else [],
         steps={name: output for name, output in state.outputs.items() if name in read},
-        progress=copy_of(job.progress),
+        progress=job.progress,
         is_held=bool(run.loop and run.loop.is_held),
         compensates=run.compensates,
+        undone=run.output if run.compensates else None,
         planned=state.planned,
         is_started=top.phase == STARTED,
         depth=state.depth,

@@ -30,7 +30,7 @@ from noetl.expressions.rename import Edit, rename
 from noetl.expressions.spans import Call, Part, Read, Use
 from noetl.expressions.template import Template, looks_like_template, parse
 from noetl.expressions.truth import truth_of
-from noetl.expressions.values import STORED, Identifier, RawSql, Stored
+from noetl.expressions.values import STORED, Identifier, Payload, RawSql, Stored
 
 __all__ = [
     "FILTERS",
@@ -45,6 +45,7 @@ __all__ = [
     "Limits",
     "OneOf",
     "Part",
+    "Payload",
     "RawSql",
     "Read",
     "SomeMapping",

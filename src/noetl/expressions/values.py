@@ -32,6 +32,24 @@ STORED: Final = Stored()
 USE_RESOLVE: Final = "is kept outside the log: fetch it with a task of kind resolve, and read that task's data"
 
 
+class Payload(dict[str, object]):
+    """A payload that answers for more than its keys (UP-01): `.data` is itself, then its own data, then `beyond`."""
+
+    __slots__ = ("beyond",)
+
+    def __init__(self, payload: Mapping[str, object], beyond: Mapping[str, object]) -> None:
+        super().__init__(payload)
+        self.beyond = beyond
+
+    def found_beyond(self, key: object) -> object:
+        if key == "data":
+            return self
+        inner = dict.get(self, "data")
+        if is_mapping(inner) and key in inner:
+            return inner[key]
+        return self.beyond.get(key, MISSING) if is_text(key) else MISSING
+
+
 class Identifier(str):
     """Text that names a table or column; the SQL kinds quote it."""
 
@@ -82,6 +100,8 @@ def is_plain_object(value: object) -> bool:
 def member(holder: object, key: object) -> object:
     """What `holder` has under `key`, or MISSING; a refusal if Python's own insides were asked for."""
     found = _member(holder, key)
+    if found is MISSING and type(holder) is Payload:
+        found = holder.found_beyond(key)
     if found is MISSING and (type(holder) is Stored or is_reference(holder)):
         raise Refusal("reference", f"this payload {USE_RESOLVE}")
     if found is MISSING and is_text(key) and key.startswith("__"):

@@ -25,6 +25,11 @@ class Keychain(Protocol):
         """Every secret that was handed out or remembered."""
         ...
 
+    @property
+    def has_secrets(self) -> bool:
+        """Whether any secret is known."""
+        ...
+
     def redactor(self) -> Redactor:
         """Takes the known secrets out of data; the same object until another secret is known."""
         ...

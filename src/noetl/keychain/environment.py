@@ -45,6 +45,10 @@ class EnvironmentKeychain:
     def known_secrets(self) -> frozenset[str]:
         return self._known.all()
 
+    @property
+    def has_secrets(self) -> bool:
+        return self._known.has_any
+
     def redactor(self) -> Redactor:
         return self._known.redactor()
 

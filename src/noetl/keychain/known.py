@@ -44,6 +44,10 @@ class KnownSecrets:
     def all(self) -> frozenset[str]:
         return frozenset(self._secrets)
 
+    @property
+    def has_any(self) -> bool:
+        return bool(self._secrets)
+
     def redactor(self) -> Redactor:
         if not self._is_current:
             self._redactor = Redactor(self._secrets)

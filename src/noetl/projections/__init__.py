@@ -1,7 +1,7 @@
 """Events in, the rows people look at out. Pure: fed in order, from the log or as they are committed, all give the same.
 
 envelopes  one event as readers see it (EV-01, EV-02)
-runs       step runs with their loops and tasks; below the next two
+runs       step runs with their loops and tasks; below progress and timeline
 progress   where an execution stands, in memory that grows with its steps only
 timeline   its step runs, one row each
 notices    what to say at once to a person who watches

@@ -7,7 +7,7 @@ log says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,7 +19,6 @@ from noetl.engine.events import (
     ExecutionRecovered,
     LoopDone,
     NextEvaluated,
-    Patch,
     PlaybookCancelRequested,
     PlaybookExecutionRequested,
     PlaybookProcessed,
@@ -34,7 +33,8 @@ from noetl.engine.events import (
     WorkflowFailing,
     WorkflowFinished,
 )
-from noetl.projections.runs import FAILED, RUNNING, SUCCESS, Counts, Run, Runs
+from noetl.projections.context import folded
+from noetl.projections.runs import CANCELLED, FAILED, RUNNING, SUCCESS, Counts, Run, Runs
 
 WAITING, INCIDENT, SKIPPED, NOT_RUN = "waiting", "incident", "skipped", "not_run"
 CHILD_IDS_MAX = 100  # of each path; the others are counted
@@ -168,14 +168,19 @@ class Progress:
         """Keep why it failed, with the step, the task and the iteration where they are known."""
         name = str(error.get("step") or step)
         row = self.ended_steps.get(name)
-        iteration = row.failed_iteration if row else -1
+        iteration = error.get("iteration", row.failed_iteration if row else -1)
         self.error = {
             "kind": error.get("kind", "exception"),
             "message": error.get("message", ""),
             "step": name or None,
             "task": error.get("task") or (row.failed_task if row else "") or None,
-            **({"iteration": iteration} if iteration >= 0 else {}),
+            **({} if iteration in (-1, "") else {"iteration": numbered(iteration)}),
         }
+
+
+def numbered(iteration: int | str) -> int | str:
+    """An iteration as a number; of nested loops it is a text such as 3.7."""
+    return int(iteration) if isinstance(iteration, str) and iteration.isdecimal() else iteration
 
 
 def copy_of(counts: Counts | None) -> Counts | None:
@@ -199,24 +204,8 @@ def add_run(step: Step, run: Run) -> None:
         step.failed_task, step.failed_iteration = run.failed_task, run.failed_iteration
 
 
-def with_value(data: dict[str, Any], keys: list[str], value: Any) -> dict[str, Any]:
-    """The data with one value replaced; the mappings on the way are copied, for events share them."""
-    below = data.get(keys[0])
-    if len(keys) > 1:
-        value = with_value(below if isinstance(below, dict) else {}, keys[1:], value)
-    return {**data, keys[0]: value}
-
-
-def write_ctx(progress: Progress, patches: Iterable[Patch]) -> None:
-    """SC-02: ctx is the fold of its patches; those of step and iter are not kept."""
-    for patch in patches:
-        scope, _, path = patch.path.partition(".")
-        if scope == "ctx":
-            progress.ctx = with_value(progress.ctx, path.split("."), patch.value)
-
-
-def patched(progress: Progress, event: StepDone | LoopDone | NextEvaluated | SignalReceived) -> None:
-    write_ctx(progress, event.patches)
+def patched(progress: Progress, event: TaskDone | StepDone | LoopDone | NextEvaluated | SignalReceived) -> None:
+    progress.ctx = folded(progress.ctx, event.patches)
 
 
 def requested(progress: Progress, event: PlaybookExecutionRequested) -> None:
@@ -238,7 +227,7 @@ def failing(progress: Progress, event: WorkflowFailing) -> None:
 def finished(progress: Progress, event: WorkflowFinished) -> None:
     progress.result, progress.output = event.result, event.output
     progress.ended_at = event.ts
-    if event.error:
+    if event.error and not (progress.is_cancelling and event.result == CANCELLED):  # the request said why
         progress.fail(event.error, (progress.error or {}).get("step") or "")
     if event.result == SUCCESS:
         progress.error = None
@@ -249,7 +238,7 @@ def processed(progress: Progress, event: PlaybookProcessed) -> None:
 
 
 def cancel_requested(progress: Progress, event: PlaybookCancelRequested) -> None:
-    progress.is_cancelling = True
+    progress.is_cancelling, progress.incident = True, ""
     progress.error = {
         "kind": "cancelled",
         "message": event.reason or "cancelled on request",
@@ -287,10 +276,6 @@ def skipped(progress: Progress, event: StepSkipped) -> None:
         step.ended = SKIPPED
 
 
-def task_done(progress: Progress, event: TaskDone) -> None:
-    write_ctx(progress, event.patches)
-
-
 def task_waiting(progress: Progress, event: TaskWaiting) -> None:
     if event.child:
         path = str(event.child.get("path", ""))
@@ -325,7 +310,7 @@ HANDLERS: dict[type[Event], Callable[[Progress, Any], None]] = {
     StepScheduled: scheduled,
     StepWaiting: token_waits,
     StepSkipped: skipped,
-    TaskDone: task_done,
+    TaskDone: patched,
     TaskWaiting: task_waiting,
     ChildDone: child_done,
 }

@@ -56,7 +56,7 @@ class Queue(Protocol):
         ...
 
     def next_at(self) -> float | None:
-        """When the next parked job is due or lease runs out."""
+        """When the next parked job is due."""
         ...
 
     @property

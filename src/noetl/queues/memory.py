@@ -26,6 +26,7 @@ class Entry(msgspec.Struct):
     order: int = 0
     state: int = READY
     lease: int = 0
+    lease_before: int = 0  # that of the last delivery, also when the job is with nobody
     deliveries: int = 0
     last_report: int = 0
     worker: str = ""
@@ -38,6 +39,7 @@ class Holder(msgspec.Struct):
     worker: str
     lease: int
     jobs: int = 0
+    until: float = 0.0  # with no job in hand it keeps the loop so long, for the iterations that follow
 
 
 class MemoryQueue:
@@ -61,11 +63,11 @@ class MemoryQueue:
             if isinstance(change, JobAdded):
                 self._add(change)
             elif isinstance(change, JobGone):
-                self._remove(change.key)
+                self._remove(change.key, now)
             elif isinstance(change, JobParked):
                 self._park(change, now)
             elif isinstance(change, JobReady) and change.key in self._jobs:
-                self._make_ready(self._jobs[change.key])
+                self._make_ready(self._jobs[change.key], now)
 
     def _add(self, change: JobAdded) -> None:
         if change.key in self._jobs:
@@ -85,28 +87,28 @@ class MemoryQueue:
         self._counts[state] += 1
         entry.state = state
 
-    def _remove(self, key: Key) -> None:
+    def _remove(self, key: Key, now: float) -> None:
         entry = self._jobs.pop(key, None)
         if entry is None:
             return
         self._counts[entry.state] -= 1
         self._timed -= 1 if entry.state == PARKED and entry.until else 0
-        self._leave(entry)
+        self._leave(entry, now)
 
-    def _leave(self, entry: Entry) -> None:
+    def _leave(self, entry: Entry, now: float) -> None:
         """The job is no longer with its worker."""
         holder = self._holders.get(entry.group) if entry.group and entry.worker else None
         entry.worker = ""
-        if holder and entry.group:
+        if holder and holder.lease == entry.lease:
             holder.jobs -= 1
-            if not holder.jobs:
-                del self._holders[entry.group]
+            holder.until = now + self.lease_seconds
 
     def _park(self, change: JobParked, now: float) -> None:
         entry = self._jobs.get(change.key)
         if entry is None:
             return
-        self._leave(entry)
+        self._timed -= 1 if entry.state == PARKED and entry.until else 0
+        self._leave(entry, now)
         self._move(entry, PARKED)
         entry.lease, entry.deliveries = 0, 0
         entry.until = 0.0 if change.is_for_child else max(change.until, now)
@@ -114,11 +116,11 @@ class MemoryQueue:
             self._timed += 1
             heapq.heappush(self._due, (entry.until, entry.key))
 
-    def _make_ready(self, entry: Entry) -> None:
+    def _make_ready(self, entry: Entry, now: float) -> None:
         if entry.state == READY:
             return
         self._timed -= 1 if entry.state == PARKED and entry.until else 0
-        self._leave(entry)
+        self._leave(entry, now)
         self._move(entry, READY)
         entry.until = 0.0
         self._push(entry)
@@ -147,14 +149,14 @@ class MemoryQueue:
             until, key = heapq.heappop(self._due)
             entry = self._jobs.get(key)
             if entry is not None and entry.state == PARKED and entry.until == until:
-                self._make_ready(entry)
+                self._make_ready(entry, now)
 
     def _may_have(self, worker: str, entry: Entry) -> bool:
         holder = self._holders.get(entry.group) if entry.group else None
         return holder is None or holder.worker == worker
 
     def _lease(self, worker: str, entry: Entry, now: float) -> Claim:
-        entry.lease = self._lease_number(worker, entry)
+        entry.lease = entry.lease_before = self._lease_number(worker, entry)
         entry.deliveries += 1
         entry.last_report, entry.worker = 0, worker
         self._move(entry, LEASED)
@@ -165,14 +167,14 @@ class MemoryQueue:
         if entry.group is None:
             return next(self._leases)
         holder = self._holders.get(entry.group)
-        if holder is None:
+        if holder is None or holder.lease == entry.lease_before:  # a job never has the same lease twice
             holder = self._holders[entry.group] = Holder(worker, next(self._leases))
         holder.jobs += 1
         return holder.lease
 
     def judge(self, report: Report) -> str:
         entry = self._jobs.get(report.key)
-        if entry is None or entry.lease != report.lease:
+        if entry is None or not entry.lease or entry.lease != report.lease:
             return STALE
         if report.n <= entry.last_report:
             return DUPLICATE
@@ -200,10 +202,18 @@ class MemoryQueue:
         lost = []
         for entry in self._overdue(now):
             claim = Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries)
-            self._make_ready(entry)  # the lease stays: a late report counts until someone else claims the job
+            self._make_ready(entry, now)  # the lease stays: a late report counts until someone else claims the job
+            if entry.group:
+                self._holders.pop(entry.group, None)  # its worker may be lost: any other one may go on
             if entry.deliveries >= DELIVERIES_MAX:
                 lost.append(claim)
+        self._drop_idle_holders(now)
         return lost
+
+    def _drop_idle_holders(self, now: float) -> None:
+        idle = [group for group, holder in self._holders.items() if not holder.jobs and holder.until < now]
+        for group in idle:
+            del self._holders[group]
 
     def _overdue(self, now: float) -> Iterator[Entry]:
         if self._counts[LEASED]:

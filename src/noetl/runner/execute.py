@@ -19,7 +19,7 @@ from noetl.engine.pipeline import Answer, Invocation, Pipeline
 from noetl.engine.values import Fault
 from noetl.errors import NoetlError
 from noetl.queues.contract import Transport
-from noetl.references import reference_of
+from noetl.references import Reference, reference_of
 from noetl.runner import children, workbook
 from noetl.runner.invoke import Invoker
 from noetl.runner.reporter import Dropped, Reporter
@@ -47,7 +47,8 @@ async def execute(kit: Kit, playbook: Playbook, work: Work) -> None:
     except Dropped:
         return  # the lease is somebody else's: nothing more is said
     finally:
-        kit.slots.release()
+        if job.has_slot:
+            kit.slots.release()
 
 
 class Execution:
@@ -59,6 +60,7 @@ class Execution:
         self.work = work
         self.pipeline = Pipeline(playbook, work)
         self.reporter = Reporter(kit.transport, work)
+        self.has_slot = True
 
     async def run(self) -> None:
         """Task by task, until the pipeline ends, parks, or the worker stops."""
@@ -87,14 +89,16 @@ class Execution:
         """After a redelivery: fetch the payloads that the worker before had in hand."""
         for label, output in self.pipeline.progress.outputs.items():
             reference = reference_of(output.get("ref")) if "data" not in output else None
-            if reference is not None:
-                self.pipeline.hands[label] = {**output, "data": await self._fetched(reference)}
+            found = await self._fetched(reference) if reference is not None else ()
+            if found:
+                self.pipeline.hands[label] = {**output, "data": found[0]}
 
-    async def _fetched(self, reference: Any) -> Any:
+    async def _fetched(self, reference: Reference) -> tuple[Any, ...]:
+        """A payload, or nothing: then the reference is what there is, and whoever reads the data is told so."""
         try:
-            return msgspec.json.decode(await self.kit.invoker.results.fetch(reference))
-        except NoetlError:
-            return None  # whoever reads it finds nothing; the reference is still there to be resolved
+            return (msgspec.json.decode(await self.kit.invoker.results.fetch(reference)),)
+        except (NoetlError, msgspec.DecodeError):
+            return ()
 
     async def _is_ready(self, task: Task) -> bool:
         """Wait before a retry; False: the job was given back meanwhile."""
@@ -104,15 +108,19 @@ class Execution:
             return False
         if delay > 0:
             self.reporter.soon()
-            self.kit.slots.release()
-            try:
-                await self.kit.clock.sleep(delay)
-            finally:
-                await self.kit.slots.take()
+            await self._sleep(delay)
             self.reporter.check()
         if task.spec.get("durability") == "sync":
             await self.reporter.flush()
         return True
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait without a slot."""
+        self.kit.slots.release()
+        self.has_slot = False
+        await self.kit.clock.sleep(seconds)
+        await self.kit.slots.take()
+        self.has_slot = True
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
@@ -157,8 +165,8 @@ class Execution:
         target = workbook.called(self.playbook, task)
         if (target or task).kind == "playbook":
             return await self._child_answer(invocation, target, child)
-        self.reporter.soon()
         if target is not None:
+            self.reporter.soon()
             return await workbook.call(invoker, self.pipeline, invocation, target, self.kit.chance())
         previous = None if self.work.around else self.pipeline.previous()
         call = invoker.call(
@@ -170,7 +178,7 @@ class Execution:
             inherited=self.pipeline.step_input(),
             previous=previous,
         )
-        return await invoker.invoke(self.playbook, task, call)
+        return await invoker.invoke(self.playbook, task, call, self.reporter.soon)
 
     async def _child_answer(
         self, invocation: Invocation, target: Task | None, child: dict[str, Any] | None

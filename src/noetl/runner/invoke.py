@@ -8,7 +8,8 @@ anything leaves.
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +56,14 @@ class Invoker:
                 continue
         return found
 
-    async def invoke(self, playbook: Playbook, task: Task, call: Call) -> Answer:
-        """Run the tool once; its answer is ready to be judged and recorded."""
-        started_at = self.clock.monotonic()
-        output = await self._run(task, call)
-        meta = {
-            "attempt": call.attempt,
-            "duration_ms": round((self.clock.monotonic() - started_at) * 1000, 3),
-            "ts": datetime.fromtimestamp(self.clock.now(), UTC).isoformat(timespec="milliseconds"),
-        }
-        return await self.answer(playbook, task, output, meta)
+    async def invoke(self, playbook: Playbook, task: Task, call: Call, on_wait: Callable[[], None]) -> Answer:
+        """Run the tool once; its answer is ready to be judged and recorded. `on_wait`: the tool takes its time."""
+        now, started_at = self.clock.now(), self.clock.monotonic()
+        output = await self._run(task, call, on_wait)
+        duration_ms = round((self.clock.monotonic() - started_at) * 1000, 3)
+        return await self.answer(
+            playbook, task, output, {"attempt": call.attempt, "duration_ms": duration_ms, "ts": now}
+        )
 
     def call(
         self,
@@ -79,14 +78,14 @@ class Invoker:
     ) -> Call:
         """What the tool is given."""
         return Call(
-            input=revealed(given) if self.keychain.known_secrets() else given,
+            input=revealed(given) if self.keychain.has_secrets else given,
             fields=self.toolbox.fields(task.kind),
             spec=task.spec,
             connect_seconds=task.timeout.connect,
             read_seconds=task.timeout.read,
             total_seconds=task.timeout.total,
             key=key,
-            folder=Path(work.folder) if work.folder else None,
+            folder=folder_of(work.folder),
             execution_id=work.execution_id,
             task=task.label,
             attempt=attempt,
@@ -94,15 +93,17 @@ class Invoker:
             previous=previous,
         )
 
-    async def _run(self, task: Task, call: Call) -> Output:
+    async def _run(self, task: Task, call: Call, on_wait: Callable[[], None]) -> Output:
         try:
             running = self.toolbox.tool(task.kind).run(call)
             if isinstance(running, Output):
                 return running
+            on_wait()
             async with asyncio.timeout(task.timeout.total):
                 return await running
         except TimeoutError:
-            message = f"it took longer than its {task.timeout.total} s (spec.timeout)"
+            seconds = task.timeout.total
+            message = f"it took longer than its {seconds:g} s (spec.timeout)" if seconds else "it took too long"
             return failure("timeout", message, retryable=True, is_definite=False)
         except NoetlError as error:
             return failure(getattr(error, "kind", "exception"), str(error))
@@ -111,7 +112,7 @@ class Invoker:
 
     async def answer(self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> Answer:
         """An output as it is recorded and as the pipeline goes on with it."""
-        if self.keychain.known_secrets():
+        if self.keychain.has_secrets:
             output = self.keychain.redactor().clean(output)
         try:
             hand, recorded = await self._kept(playbook, task, output, meta)
@@ -151,6 +152,11 @@ class Invoker:
         if len(data) <= size_max and not playbook.settings.reference_first:
             return made, made
         return made, {name: value for name, value in made.items() if name != "data"}
+
+
+@lru_cache(64)
+def folder_of(name: str) -> Path | None:
+    return Path(name) if name else None
 
 
 def payload_bytes_max(playbook: Playbook) -> int:

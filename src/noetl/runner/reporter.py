@@ -56,6 +56,7 @@ class Reporter:
             pass  # seen by whoever looks at is_dropped next
         finally:
             self._sending = None
+            self.soon()  # what came in meanwhile found a report under way, and the tool that runs now may take long
 
     async def flush(self) -> None:
         """Everything so far is recorded when this returns."""
@@ -83,11 +84,11 @@ class Reporter:
 
     async def _quiet(self) -> None:
         """No report is under way: the next number may be used."""
+        if self._sending is not None:
+            await self._sending
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._sending is not None:
-            await self._sending
         self.check()
 
     def check(self) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 
 from noetl.dsl.model import Playbook, Rule, Task
+from noetl.engine import views
 from noetl.engine.backoff import delay_seconds
 from noetl.engine.events import Patch
+from noetl.engine.output import Output
 from noetl.engine.pipeline import Answer, Invocation, Pipeline
 from noetl.engine.policy import FAIL, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.values import Scope, fault, rendered, rendered_data, writes
+from noetl.engine.values import Scope, fault, rendered, seconds_of, writes
 from noetl.runner.invoke import Invoker
 
 
@@ -48,7 +50,9 @@ async def call(invoker: Invoker, pipeline: Pipeline, caller: Invocation, task: T
     scope = scope_of(pipeline, caller, task)
     skipped = verdict_before(task, scope)
     if skipped:
-        return Answer(recorded=pipeline.output(), hand=pipeline.output(), patches=_patches(task, skipped, scope))
+        passed_on = Output(data=pipeline.previous())
+        answer = await invoker.answer(pipeline.playbook, task, passed_on, {"attempt": caller.attempt})
+        return _answered(task, skipped, answer, scope)
     attempt = 1
     keychain = await invoker.credentials(pipeline.playbook, task)
     while True:
@@ -62,8 +66,9 @@ async def call(invoker: Invoker, pipeline: Pipeline, caller: Invocation, task: T
             inherited=scope["input"],
             previous=pipeline.previous(),
         )
-        answer = await invoker.invoke(pipeline.playbook, task, tool_call)
-        after = {**scope, "_attempt": attempt, "output": answer.hand, task.label: answer.hand}
+        answer = await invoker.invoke(pipeline.playbook, task, tool_call, lambda: None)
+        output = views.readable(answer.hand)
+        after = {**scope, "_attempt": attempt, "output": output, task.label: output}
         after["input"] = {**scope["input"], **given}
         verdict = verdict_after(task, after, is_error=answer.hand["status"] == "error")
         rule = verdict.rule
@@ -74,10 +79,9 @@ async def call(invoker: Invoker, pipeline: Pipeline, caller: Invocation, task: T
 
 
 def _delay(rule: Rule, scope: Scope, attempt: int, at_least: float, chance: float) -> float:
-    base = rule.delay if isinstance(rule.delay, float) else float(rendered_data(rule.delay, scope))
     return delay_seconds(
         rule.backoff,
-        base,
+        seconds_of(rule.delay, scope),
         attempt,
         max_delay=rule.max_delay_seconds,
         jitter=rule.jitter,

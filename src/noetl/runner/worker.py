@@ -74,6 +74,12 @@ class Worker:
             self.failure = error
             self.on_failure(error)
 
+    def revoke(self, key: Key) -> None:
+        """A job was ended by the server: stop what runs for it."""
+        for task, work in self._jobs.items():
+            if work.key == key:
+                task.cancel()
+
     async def beat(self) -> None:
         """Heartbeats: what is not listed is not extended, what comes back is dropped."""
         while True:

@@ -11,20 +11,18 @@ ever starting anew. Events never change, so pages fit together.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from noetl.clock import Clock, SystemClock
 from noetl.engine.events import Event, LoopIterationDone
 from noetl.errors import DiskFull, StoreBusy, StoreUnusable
 from noetl.stores import sqlite_rows as rows
 from noetl.stores.contract import Batch, Entry, Execution, HeadMoved, Snapshot
-from noetl.stores.disk import disk_faults, free_bytes, prepare_file, prepare_folder
+from noetl.stores.disk import disk_faults, free_bytes, identity, prepare_file, prepare_folder
 from noetl.stores.lock import Lock, holder_of, take_lock
 from noetl.stores.sqlite_database import (
     open_reader,
@@ -35,6 +33,9 @@ from noetl.stores.sqlite_database import (
     transaction,
 )
 
+if TYPE_CHECKING:
+    import asyncio
+
 FREE_BYTES_MIN = 64 * 1024 * 1024  # below it nothing new is started: what runs needs the rest to come to its end
 LOCK_RETRY_SECONDS = 0.05
 EVENTS_ON_LOOP_MAX = 2000
@@ -43,8 +44,6 @@ ITERATIONS_PER_PAGE = 500
 ID_MAX = 2**63 - 1
 SYSTEM_CLOCK = SystemClock()
 FreeBytes = Callable[[Path], int]
-
-log = logging.getLogger(__name__)
 
 
 class SqliteStore:
@@ -67,8 +66,15 @@ class SqliteStore:
         self._lock = lock
         self._free_bytes_min = free_bytes_min
         self._measure_free_bytes = measure_free_bytes
-        self._turn = asyncio.Lock()  # of those who write
+        self._identity = identity(path)
         self._unchecked_bytes = 0  # written since the last checkpoint, estimated
+
+    @cached_property
+    def _turn(self) -> asyncio.Lock:
+        """Of those who write. Imported here, since whoever only reads needs no event loop."""
+        import asyncio
+
+        return asyncio.Lock()
 
     @classmethod
     async def open(
@@ -123,6 +129,8 @@ class SqliteStore:
         self._refuse_starts_when_nearly_full(batch)
         await self._turn.acquire()
         if sum(len(append.events) for append in batch.appends) > EVENTS_ON_LOOP_MAX:
+            import asyncio
+
             await asyncio.shield(self._end_turn_after(partial(self._write_large, batch)))
             return
         try:
@@ -150,6 +158,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Put the WAL into the database, close it and let the next process have it."""
+        if self._writer is None:
+            self._reader.close()
+            return
         async with self._turn:
             self._reader.close()
             if self._writer is not None:
@@ -183,7 +194,16 @@ class SqliteStore:
                 writer.executemany(rows.INSERT_SNAPSHOT, map(rows.of_snapshot, batch.snapshots))
         except sqlite3.IntegrityError as fault:
             raise HeadMoved("an execution with that id, request key or parent key is there already") from fault
+        self._refuse_when_moved()
         self._unchecked_bytes += rows.written_bytes(batch, events)
+
+    def _refuse_when_moved(self) -> None:
+        """SQLite goes on writing to a file that has lost its name; what is in it nobody will find again."""
+        if identity(self._path) != self._identity:
+            raise StoreUnusable(
+                f"the store {self.name} was removed or replaced while this process used it, so what was recorded since "
+                "is lost. Bring it back from a backup, or start anew; a store that is in use must stay where it is"
+            )
 
     def _write_large(self, batch: Batch) -> None:
         self._write(batch)
@@ -192,6 +212,8 @@ class SqliteStore:
 
     def _end_turn_after(self, work: Callable[[], None]) -> asyncio.Future[None]:
         """Do it in a thread. The turn ends with the work, even if whoever waits for it is cancelled before."""
+        import asyncio
+
         working = asyncio.get_running_loop().run_in_executor(None, work)
         working.add_done_callback(lambda _: self._turn.release())
         return working
@@ -205,6 +227,9 @@ class SqliteStore:
                 writer.execute("PRAGMA busy_timeout=0")  # nor wait for readers
             writer.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         except sqlite3.Error as fault:  # nothing is lost: the WAL has it all
+            import logging
+
+            log = logging.getLogger(__name__)
             log.warning("checkpoint failed: %s", fault, extra={"action": "checkpoint_failed", "store": self.name})
 
     # --- reading -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,70 @@
+"""What is asked of a run, what comes back, and who may watch it meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.engine.events import Event
+from noetl.projections.progress import Progress
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `noetl run` asks for: a text, or a path of the catalog."""
+
+    data: bytes | None = None
+    name: str = ""
+    folder: str = ""
+    path: str | None = None
+    version: int | None = None
+    payload: dict[str, Any] = {}
+    is_legacy: bool = False
+    is_upstream: bool = False
+    request_key: str | None = None
+    wait_seconds: float = 0.0
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended, or that it was interrupted."""
+
+    summary: dict[str, Any]
+    is_interrupted: bool = False
+
+
+class Observer(Protocol):
+    """Whoever watches a run. Called on the loop's thread, after each commit."""
+
+    tick_seconds: float
+
+    def started(
+        self, execution_id: int, playbook_name: str, file: str, step_names: list[str], so_far: Progress | None = None
+    ) -> None:
+        """Before anything new is committed; `so_far` is what the log of one that goes on has come to."""
+        ...
+
+    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
+
+    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
+
+    def stopping(self, tasks_in_flight: int) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+class Nobody:
+    """An observer that does not look."""
+
+    tick_seconds = 1.0
+
+    def started(
+        self, execution_id: int, playbook_name: str, file: str, step_names: list[str], so_far: Progress | None = None
+    ) -> None: ...
+
+    def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
+
+    def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
+
+    def stopping(self, tasks_in_flight: int) -> None: ...
+
+    def tick(self) -> None: ...

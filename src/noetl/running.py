@@ -1,0 +1,110 @@
+"""Executions run and changed in this process: each function enters the event loop, does one thing and leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import signal as signals
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from noetl.config import Settings
+from noetl.control import reading, replaying
+from noetl.control.catalog import Loaded
+from noetl.control.inbox import Request, ask
+from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
+from noetl.embedded import Embedded, embedded, inbox_folder
+from noetl.engine.state import RUNNING, WAITING
+from noetl.errors import StoreBusy, UnknownExecution
+
+SIGNALS = (signals.SIGINT, signals.SIGTERM)
+Begin = Callable[[Embedded], Coroutine[Any, Any, tuple[int, Loaded]]]
+
+
+def run(settings: Settings, request: RunRequest, observer: Observer) -> RunResult:
+    """Run a playbook to its end."""
+
+    async def begin(parts: Embedded) -> tuple[int, Loaded]:
+        return await parts.start(request)
+
+    return asyncio.run(_run(settings, observer, request.wait_seconds, begin))
+
+
+def resume(settings: Settings, execution_id: int, observer: Observer, wait_seconds: float = 0.0) -> RunResult:
+    """Go on with an execution; one that has ended is only summed up."""
+
+    async def begin(parts: Embedded) -> tuple[int, Loaded]:
+        return execution_id, await parts.resume(execution_id)
+
+    return asyncio.run(_run(settings, observer, wait_seconds, begin))
+
+
+async def _run(settings: Settings, observer: Observer, wait_seconds: float, begin: Begin) -> RunResult:
+    async with embedded(settings, observer, wait_seconds) as parts:
+        with _interrupts(parts.interrupt):
+            execution_id, loaded = await begin(parts)
+            step_names = list(loaded.playbook.steps)
+            parts.work()
+            is_interrupted = await parts.until_quiet(execution_id)
+        found = await _summed_up(parts, execution_id, step_names)
+        if found["status"] == RUNNING and not is_interrupted:
+            found["status"] = WAITING  # a child waits for a signal, and this one for the child
+        return RunResult(summary=found, is_interrupted=is_interrupted)
+
+
+async def _summed_up(parts: Embedded, execution_id: int, step_names: list[str]) -> dict[str, Any]:
+    state = parts.watched(execution_id)
+    if state is not None:
+        return replaying.summary_of(state, step_names)
+    return await reading.summary(parts.store, execution_id, step_names)
+
+
+class _interrupts:
+    """Ctrl-C and SIGTERM go to a handler, as long as this lasts."""
+
+    def __init__(self, handler: Callable[[], None]) -> None:
+        self.handler = handler
+
+    def __enter__(self) -> None:
+        for number in SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self.handler)
+
+    def __exit__(self, *_: object) -> None:
+        for number in SIGNALS:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+
+def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
+    request = Request(do="cancel", execution_id=execution_id, reason=reason)
+    return _change(settings, request, lambda parts: parts.cancel(execution_id, reason))
+
+
+def signal(settings: Settings, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
+    request = Request(do="signal", execution_id=execution_id, patches=patches)
+    return _change(settings, request, lambda parts: parts.signal(execution_id, patches))
+
+
+def _change(
+    settings: Settings, request: Request, do: Callable[[Embedded], Coroutine[Any, Any, dict[str, Any]]]
+) -> dict[str, Any]:
+    """Change an execution: here, or in the process that has the store."""
+    if not settings.store_path.exists():
+        raise UnknownExecution(request.execution_id, settings.store_url)
+
+    async def changed() -> dict[str, Any]:
+        async with embedded(settings, Nobody()) as parts:
+            return await do(parts)
+
+    try:
+        return asyncio.run(changed())
+    except StoreBusy as busy:
+        return ask(inbox_folder(settings), request, busy.holder)
+
+
+def register(settings: Settings, request: RunRequest) -> dict[str, Any]:
+    """Keep a playbook in the catalog."""
+
+    async def registered() -> dict[str, Any]:
+        async with embedded(settings, Nobody()) as parts:
+            return reading.catalog_row(await parts.register(request))
+
+    return asyncio.run(registered())

@@ -1,0 +1,359 @@
+"""The pump: batches, one commit each; what a failed commit and a fault of the engine leave behind (protocol §5)."""
+
+import asyncio
+
+import pytest
+
+from noetl.control import intake as pump
+from noetl.control.verify import verify
+from noetl.engine import commands as ops
+from noetl.engine.events import StepDone, TaskWaiting
+from noetl.engine.output import Output
+from noetl.engine.pipeline import Pipeline
+from noetl.errors import DiskFull
+from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
+from noetl.stores.contract import INCIDENT, RUNNING, SUCCESS
+from noetl.testing.engine import answered
+from tests.control.parts import begin, log_of, names_of, opened, run, state_of, text_of
+
+CHAIN = """
+    workflow:
+      - {step: start, tool: {kind: noop}, next: {arcs: [{step: end}]}}
+      - {step: end, tool: {kind: noop}}
+"""
+GATED = """
+    workflow:
+      - step: start
+        spec: {policy: {admit: {on_deny: wait, rules: [{else: {then: {allow: false}}}]}}}
+        tool: {kind: noop}
+"""
+CALLER = "workflow: [{step: start, tool: {kind: playbook, path: child}}]"
+
+
+class Commits:
+    """Watches the commits of a store; one can be held back, or made to fail."""
+
+    def __init__(self, parts):
+        self.batches = []
+        self.error = None
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.begun = asyncio.Event()
+        self.commit, parts.store.commit = parts.store.commit, self
+
+    async def __call__(self, batch):
+        self.batches.append(batch)
+        self.begun.set()
+        await self.gate.wait()
+        if self.error:
+            raise self.error
+        await self.commit(batch)
+
+
+def whole_report(parts, work):
+    """All that a worker says of a step with one task."""
+    pipeline = Pipeline(parts.executions.known(work.execution_id).loaded.playbook, work)
+    events = list(pipeline.begin(1.0))
+    opening, invocation = pipeline.enter(1.0)
+    events += [*opening, pipeline.close(invocation, answered(Output(data=1), 1), 1.0), pipeline.finish(1.0)]
+    return ops.Report(
+        execution_id=work.execution_id,
+        run=work.run,
+        iter=work.iter,
+        lease=work.lease,
+        n=1,
+        events=events,
+        is_final=True,
+    )
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_asked_while_a_commit_is_under_way_goes_into_one_batch(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        commits = Commits(parts)
+        commits.gate.clear()
+        first = asyncio.ensure_future(begin(parts, CHAIN))
+        await commits.begun.wait()
+        others = [asyncio.ensure_future(begin(parts, CHAIN)) for _ in range(20)]
+        while len(parts.intake._asked) < len(others):
+            await asyncio.sleep(0)
+
+        commits.gate.set()
+        await asyncio.gather(first, *others)
+
+        assert [len(batch.executions) for batch in commits.batches] == [1, 20]
+
+
+async def test_nothing_is_answered_or_handed_out_before_the_commit(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        commits = Commits(parts)
+        commits.gate.clear()
+        asked = asyncio.ensure_future(begin(parts, CHAIN))
+        await commits.begun.wait()
+        before = (asked.done(), parts.queue.is_idle)
+
+        commits.gate.set()
+        await asked
+
+        assert before == (False, True)
+        assert not parts.queue.is_idle
+
+
+async def test_operations_are_decided_in_the_order_in_which_they_were_asked(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, GATED)
+
+        await asyncio.gather(*(parts.signal(execution_id, {"ctx.n": number}) for number in range(50)))
+
+        state = await state_of(parts, execution_id)
+        assert state.ctx == {"n": 49}
+
+
+# --- duplicates and fencing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("EV-06", "RO-03")
+async def test_a_report_delivered_twice_in_one_batch_is_recorded_once(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        report = whole_report(parts, work)
+
+        words = await asyncio.gather(parts.dispatch.report(report), parts.dispatch.report(report))
+
+        assert words == [ACCEPTED, DUPLICATE]
+        assert len([one for one in await log_of(parts, execution_id) if isinstance(one, StepDone)]) == 1
+        assert (await parts.store.execution(execution_id)).status == RUNNING
+
+
+@pytest.mark.spec("EV-06", "RO-03")
+async def test_a_report_that_comes_again_later_changes_nothing(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        report = whole_report(parts, work)
+        await parts.dispatch.report(report)
+        before = await log_of(parts, execution_id)
+
+        word = await parts.dispatch.report(report)
+
+        assert word == STALE
+        assert await log_of(parts, execution_id) == before
+
+
+@pytest.mark.spec("RO-03", "ST-09")
+async def test_a_late_report_of_a_former_owner_changes_nothing(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [slow] = await parts.dispatch.poll("slow", 1)
+        parts.queue.expire(parts.clock.now() + 1000)
+        [fast] = await parts.dispatch.poll("fast", 1)
+        before = await log_of(parts, execution_id)
+
+        late = await parts.dispatch.report(whole_report(parts, slow))
+        after = await log_of(parts, execution_id)
+        word = await parts.dispatch.report(whole_report(parts, fast))
+
+        assert (late, after) == (STALE, before)
+        assert word == ACCEPTED
+        [done] = [one for one in await log_of(parts, execution_id) if isinstance(one, StepDone)]
+        assert done.lease == fast.lease
+
+
+@pytest.mark.spec("RO-03")
+async def test_a_late_report_counts_while_nobody_else_has_the_job(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("slow", 1)
+        parts.queue.expire(parts.clock.now() + 1000)
+
+        word = await parts.dispatch.report(whole_report(parts, work))
+
+        assert word == ACCEPTED
+        assert "step.done" in await names_of(parts, execution_id)
+
+
+@pytest.mark.spec("RO-03")
+async def test_after_a_cancel_reports_are_stale_and_the_heartbeat_says_so(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        report = whole_report(parts, work)
+        await parts.cancel(execution_id, "enough")
+        before = await log_of(parts, execution_id)
+
+        gone = await parts.dispatch.heartbeat("w", [(work.key, work.lease)])
+        word = await parts.dispatch.report(report)
+
+        assert (gone, word) == ([work.key], STALE)
+        assert await log_of(parts, execution_id) == before
+
+
+# --- a commit that fails ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [DiskFull("the store"), OSError("gone")], ids=["disk full", "any other"])
+async def test_a_failed_commit_is_told_to_everybody_who_waits_and_leaves_nothing(tmp_path, error):
+    async with opened(tmp_path, is_working=False) as parts:
+        standing = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        commits = Commits(parts)
+        commits.error = error
+        commits.gate.clear()
+        asked = [asyncio.ensure_future(parts.dispatch.report(whole_report(parts, work)))]
+        await commits.begun.wait()
+        asked += [asyncio.ensure_future(begin(parts, CHAIN)) for _ in range(3)]  # wait for the batch after
+        while len(parts.intake._asked) < 3:
+            await asyncio.sleep(0)
+
+        commits.gate.set()
+        told = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 5)
+
+        assert told == [error] * 4
+        assert parts.executions.known(standing) is None
+        assert (await parts.store.execution(standing)).head == len(await log_of(parts, standing))
+        with pytest.raises(type(error)):
+            await begin(parts, CHAIN)
+
+
+async def test_what_a_failed_commit_lost_is_done_again_by_the_next_process(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        commits = Commits(parts)
+        commits.error = DiskFull("the store")
+        with pytest.raises(DiskFull):
+            await parts.dispatch.report(whole_report(parts, work))
+
+    async with opened(tmp_path) as parts:
+        await parts.resume(execution_id)
+        await parts.until_quiet(execution_id)
+
+        assert (await parts.store.execution(execution_id)).status == SUCCESS
+        assert (await verify(parts.store, execution_id))["is_equal"]
+
+
+# --- a fault of the engine -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """Makes the engine fail on operations of one kind on one execution."""
+    planted = {}
+
+    def decide(playbook, net, state, operation, now):
+        if isinstance(operation, planted.get(state.execution_id, ())):
+            state.ctx = {"half": "changed"}
+            raise ZeroDivisionError("planted")
+        return real(playbook, net, state, operation, now)
+
+    real = pump.decide
+    monkeypatch.setattr(pump, "decide", decide)
+    return planted
+
+
+async def test_a_fault_of_the_engine_is_an_incident_of_that_execution_and_harms_no_other(tmp_path, faulty):
+    async with opened(tmp_path, is_working=False) as parts:
+        ids = [await begin(parts, CHAIN) for _ in range(3)]
+        faulty[ids[1]] = ops.Report
+        works = await parts.dispatch.poll("w", 3)
+
+        words = await asyncio.gather(*(parts.dispatch.report(whole_report(parts, work)) for work in works))
+        parts.work()
+        for execution_id in ids:
+            await parts.until_quiet(execution_id)
+
+        assert words == [ACCEPTED, ACCEPTED, ACCEPTED]
+        statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
+        assert statuses == [SUCCESS, INCIDENT, SUCCESS]
+        log = await log_of(parts, ids[1])
+        assert "ZeroDivisionError while deciding (Report)" in log[-1].message
+        assert "planted" not in log[-1].message
+        assert (await state_of(parts, ids[1])).ctx == {}
+
+
+async def test_an_incident_hands_out_no_work_until_it_is_taken_up_again(tmp_path, faulty):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, CHAIN)
+        faulty[execution_id] = ops.Report
+        [work] = await parts.dispatch.poll("w", 1)
+        await parts.dispatch.report(whole_report(parts, work))
+        is_idle = parts.queue.is_idle
+        word = await parts.dispatch.report(whole_report(parts, work))
+
+        faulty.clear()
+        parts.work()
+        await parts.resume(execution_id)
+        await parts.until_quiet(execution_id)
+
+        assert (is_idle, word) == (True, STALE)
+        assert (await parts.store.execution(execution_id)).status == SUCCESS
+        assert (await verify(parts.store, execution_id))["is_equal"]
+
+
+async def test_an_execution_that_never_began_is_an_incident_that_cannot_succeed(tmp_path, faulty):
+    async with opened(tmp_path) as parts:
+        faulty.update(dict.fromkeys(range(1, 100), ops.Start))
+        execution_id = await begin(parts, CHAIN)
+        started_as = (await parts.store.execution(execution_id)).status
+        faulty.clear()
+
+        await parts.resume(execution_id)
+        await parts.until_quiet(execution_id)
+        resumed_as = (await parts.store.execution(execution_id)).status
+        await parts.cancel(execution_id, "give it up")
+
+        assert (started_as, resumed_as) == (INCIDENT, INCIDENT)
+        assert (await parts.store.execution(execution_id)).status == "cancelled"
+
+
+async def test_two_faults_in_one_batch_are_two_incidents(tmp_path, faulty):
+    async with opened(tmp_path, is_working=False) as parts:
+        ids = [await begin(parts, CHAIN) for _ in range(4)]
+        faulty[ids[0]] = faulty[ids[3]] = ops.Signal
+
+        await asyncio.gather(*(parts.signal(execution_id, {"ctx.n": 1}) for execution_id in ids))
+
+        statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
+        assert statuses == [INCIDENT, RUNNING, RUNNING, INCIDENT]
+
+
+# --- children --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("TL-04")
+async def test_a_child_that_begins_in_the_batch_that_cancels_its_parent_is_cancelled(tmp_path):
+    (tmp_path / "child.yaml").write_bytes(text_of("workflow: [{step: a, tool: {kind: noop}}]", "child"))
+    async with opened(tmp_path, is_working=False) as parts:
+        parent = await begin(parts, CALLER, folder=str(tmp_path))
+        [work] = await parts.dispatch.poll("w", 1)
+
+        await asyncio.gather(parts.dispatch.report(parking_report(parts, work)), parts.cancel(parent, "enough"))
+
+        [child] = await parts.store.children(parent)
+        assert child.status == "cancelled"
+
+
+def parking_report(parts, work):
+    """What a worker says when it comes to a task that calls the playbook `child`."""
+    pipeline = Pipeline(parts.executions.known(work.execution_id).loaded.playbook, work)
+    opening, invocation = pipeline.enter(1.0)
+    child = {"path": "child", "payload": {}, "key": invocation.key}
+    waiting = TaskWaiting(
+        ts=1.0, run=work.run, lease=work.lease, task=invocation.task.label, visit=1, attempt=1, child=child
+    )
+    events = [*pipeline.begin(1.0), *opening, waiting]
+    return ops.Report(
+        execution_id=work.execution_id, run=work.run, iter=-1, lease=work.lease, n=1, events=events, is_parked=True
+    )
+
+
+async def test_a_run_in_the_parts_verifies(tmp_path):
+    async with opened(tmp_path) as parts:
+        execution_id = await run(parts, CHAIN)
+
+        found = await verify(parts.store, execution_id)
+
+    assert (found["status"], found["is_equal"]) == ("success", True)

@@ -1,0 +1,302 @@
+"""The real worker on real tools: envelopes, payloads in hand and elsewhere, lists kept outside the log."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from noetl.engine.events import Event
+from noetl.engine.output import ERROR_KINDS, Output
+from noetl.references import LINES, Reference, reference_of
+from noetl.results.files import FileResults
+from noetl.stores.sqlite import SqliteStore
+from noetl.testing.http_server import Answer, running_api
+from noetl.tools import noop
+from noetl.tools.contract import Call
+from tests.runner.runs import Ran, run, settings_in
+
+
+def stored(folder: Path, data: bytes, content_type: str) -> dict[str, object]:
+    """Put bytes into the result store of a run's folder."""
+
+    async def store() -> Reference:
+        results = FileResults(settings_in(folder).store_path.with_suffix(".results"))
+        try:
+            return await results.store(data, content_type)
+        finally:
+            await results.close()
+
+    return asyncio.run(store()).as_data()
+
+
+def fetched(folder: Path, reference: dict[str, object]) -> object:
+    async def fetch() -> bytes:
+        results = FileResults(settings_in(folder).store_path.with_suffix(".results"))
+        found = reference_of(reference)
+        assert found is not None
+        try:
+            return await results.fetch(found)
+        finally:
+            await results.close()
+
+    return msgspec.json.decode(asyncio.run(fetch()))
+
+
+@pytest.mark.spec("TK-04")
+def test_every_kind_gives_the_same_envelope_with_its_payload_as_data(tmp_path: Path) -> None:
+    with running_api() as api:
+        api.script("/body", Answer(json={"rows": [1, 2]}, headers={"X-Request-Id": "r1"}))
+        ran = run(
+            tmp_path,
+            f"""
+            workflow:
+              - step: start
+                tool:
+                  - {{name: web, kind: http, url: "{api.url}/body"}}
+                  - {{name: code, kind: python, code: "result = {{'n': 1}}"}}
+                  - {{name: none, kind: noop}}
+            """,
+        )
+
+    web, code, none = (event["payload"]["output"] for event in ran.events("task.done"))
+    for output in (web, code, none):
+        assert set(output) >= {"status", "data", "ref", "error", "meta"}
+        assert output["meta"]["attempt"] == 1
+        assert output["meta"]["duration_ms"] >= 0
+        assert output["meta"]["ts"]
+    assert (web["data"], web["http"]["status"]) == ({"rows": [1, 2]}, 200)
+    assert (code["data"], code["py"]["exception_type"]) == ({"n": 1}, None)
+    assert none["data"] == {"n": 1}
+
+
+@pytest.mark.spec("TK-04", "TK-19")
+def test_a_failure_is_an_envelope_too_and_its_kind_is_on_the_list(tmp_path: Path) -> None:
+    with running_api() as api:
+        api.script("/gone", Answer(status=404, json={"why": "x"}))
+        ran = run(
+            tmp_path,
+            f"""
+            workflow:
+              - step: start
+                tool:
+                  - name: web
+                    kind: http
+                    url: "{api.url}/gone"
+                    spec: {{policy: {{rules: [{{else: {{then: {{do: continue}}}}}}]}}}}
+                  - {{name: code, kind: python, code: "raise KeyError('k')"}}
+            """,
+        )
+
+    web, code = (event["payload"]["output"] for event in ran.events("task.done"))
+    assert (web["status"], web["error"]["kind"], web["data"]) == ("error", "not_found", {"why": "x"})
+    assert (code["status"], code["error"]["kind"], code["py"]["exception_type"]) == ("error", "exception", "KeyError")
+    assert {web["error"]["kind"], code["error"]["kind"]} <= ERROR_KINDS
+    assert ran.error["kind"] == "exception"
+
+
+class Broken:
+    """A tool with a fault of its own."""
+
+    def run(self, call: Call) -> Output:
+        raise RuntimeError("broken inside")
+
+    async def close(self) -> None: ...
+
+
+class Late(Broken):
+    def run(self, call: Call) -> Output:
+        raise TimeoutError
+
+
+@pytest.mark.spec("TK-04", "TK-19")
+@pytest.mark.parametrize(
+    ("tool", "kind", "message"),
+    [
+        (Broken, "exception", "the tool failed: RuntimeError: broken inside"),
+        (Late, "timeout", "it took too long"),
+    ],
+)
+def test_a_tool_that_raises_gives_one_envelope_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: type[Broken], kind: str, message: str
+) -> None:
+    monkeypatch.setattr(noop, "make", lambda hands: tool())
+
+    ran = run(tmp_path, "workflow: [{step: start, tool: {kind: noop}}]")
+
+    assert (ran.status, ran.error["kind"], ran.error["message"]) == ("failed", kind, message)
+
+
+@pytest.mark.spec("SC-07", "SC-06")
+def test_inside_a_pipeline_a_large_payload_is_in_hand_and_the_next_step_gets_its_reference(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            tool:
+              - {name: large, kind: python, code: "result = ['x' * 1000] * 200"}
+              - {name: near, kind: noop, input: {n: "{{ _prev | length }}", m: "{{ large.data | length }}"}}
+              - {name: again, kind: python, code: "result = ['y' * 1000] * 200"}
+            set: {ctx.n: "{{ output.data | length }}"}
+            next: {arcs: [{step: then}]}
+          - {step: then, tool: {kind: noop, input: {sent: "{{ _prev }}"}}}
+        """,
+    )
+
+    outputs = [event["payload"]["output"] for event in ran.events("task.done")]
+    assert "data" not in outputs[0]
+    assert outputs[1]["data"] == {"n": 200, "m": 200}
+    assert ran.ctx == {"n": 200}
+    assert ran.output["data"]["sent"] == outputs[2]["ref"]
+
+
+@pytest.mark.spec("LP-02", "LP-10")
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [(b'[{"n": 1}, {"n": 2},\n {"n": 3}]', "application/json"), (b'{"n": 1}\n{"n": 2}\n\n{"n": 3}\n', LINES)],
+)
+@pytest.mark.parametrize("mode", ["sequential", "parallel"])
+def test_a_loop_runs_over_a_stored_list(tmp_path: Path, data: bytes, content_type: str, mode: str) -> None:
+    ref = stored(tmp_path, data, content_type)
+
+    ran = run(
+        tmp_path,
+        """
+        workload: {ref: null}
+        workflow:
+          - step: start
+            loop: {in: "{{ workload.ref }}", iterator: item, spec: {mode: %s}}
+            tool: [{name: t, kind: noop, input: {n: "{{ iter.item.n }}", i: "{{ iter.index }}"}}]
+        """.replace("%s", mode),
+        ref=ref,
+    )
+
+    assert ran.status == "success", ran.error
+    assert ran.output["data"] == [{"n": 1, "i": 0}, {"n": 2, "i": 1}, {"n": 3, "i": 2}]
+    assert ran.events("loop.started")[0]["payload"]["ref"] == ref
+
+
+@pytest.mark.spec("LP-02", "TK-19")
+@pytest.mark.parametrize(
+    ("data", "content_type"),
+    [(b'{"a": 1}', "application/json"), (b"[1, 2", "application/json"), (b'{"n": 1}\nnot json\n', LINES)],
+)
+def test_a_stored_payload_that_is_no_list_fails_the_step(tmp_path: Path, data: bytes, content_type: str) -> None:
+    ref = stored(tmp_path, data, content_type)
+
+    ran = run(
+        tmp_path,
+        """
+        workload: {ref: null}
+        workflow:
+          - step: start
+            loop: {in: "{{ workload.ref }}", iterator: item}
+            tool: [{name: t, kind: noop}]
+        """,
+        ref=ref,
+    )
+
+    assert ran.status == "failed"
+    assert ran.error["kind"] in ERROR_KINDS
+    assert ran.error["step"] == "start"
+
+
+@pytest.mark.spec("LP-02")
+def test_a_reference_to_nothing_fails_the_step(tmp_path: Path) -> None:
+    ref = Reference(type="blob", locator="sha256:" + "0" * 64, bytes=3, sha256="0" * 64).as_data()
+
+    ran = run(
+        tmp_path,
+        """
+        workload: {ref: null}
+        workflow:
+          - step: start
+            loop: {in: "{{ workload.ref }}", iterator: item}
+            tool: [{name: t, kind: noop}]
+        """,
+        ref=ref,
+    )
+
+    assert (ran.status, ran.error["kind"]) == ("failed", "ref_missing")
+
+
+def large_loop(tmp_path: Path, loop: str, more: str = "") -> Ran:
+    return run(
+        tmp_path,
+        f"""
+        workflow:
+          - step: start
+            loop: {loop}
+            {more}
+            tool: [{{name: t, kind: noop, input: {{i: "{{{{ iter.index }}}}", pad: "{{{{ 'x' * 3000 }}}}"}}}}]
+            next: {{arcs: [{{step: then}}]}}
+          - {{step: then, tool: {{kind: noop, input: {{prev: "{{{{ _prev }}}}"}}}}}}
+        """,
+    )
+
+
+@pytest.mark.spec("LP-08", "LP-10", "SC-07")
+def test_a_loops_list_that_is_large_is_stored_in_index_order(tmp_path: Path) -> None:
+    ran = large_loop(tmp_path, '{in: "{{ range(40) }}", iterator: n, spec: {mode: parallel}}')
+
+    output = ran.events("loop.done")[0]["payload"]["output"]
+    found = fetched(tmp_path, output["ref"])
+    assert "data" not in output
+    assert isinstance(found, list)
+    assert [one["i"] for one in found] == list(range(40))
+    assert ran.output["data"] == {"prev": output["ref"]}
+
+
+@pytest.mark.spec("LP-08", "LP-09")
+def test_large_nested_lists_stay_nested(tmp_path: Path) -> None:
+    inner = 'loop: {in: "{{ range(30) }}", iterator: m}'
+    ran = large_loop(tmp_path, f"{{in: [1, 2, 3], iterator: n, spec: {{mode: parallel}}, {inner}}}")
+
+    found = fetched(tmp_path, ran.events("loop.done")[-1]["payload"]["output"]["ref"])
+    assert isinstance(found, list)
+    assert [[one["i"] for one in row] for row in found] == [list(range(30))] * 3
+
+
+@pytest.mark.spec("LP-08")
+def test_an_iterations_stored_lines_become_a_list_whatever_spaces_they_hold(tmp_path: Path) -> None:
+    ref = stored(tmp_path, b'{"text": "two words"}\n\n{"text": "x"}\n', LINES)
+    ran = run(
+        tmp_path,
+        """
+        workload: {ref: null}
+        workflow:
+          - step: start
+            loop: {in: [1], iterator: n}
+            tool: [{name: t, kind: python, input: {ref: "{{ workload.ref }}"}, code: "result = input['ref']"}]
+        """,
+        ref=ref,
+    )
+
+    found = fetched(tmp_path, ran.events("loop.done")[0]["payload"]["output"]["ref"])
+    assert found == [[{"text": "two words"}, {"text": "x"}]]
+
+
+@pytest.mark.spec("LP-05")
+def test_every_iteration_of_a_local_loop_runs_on_one_lease(tmp_path: Path) -> None:
+    leases = {
+        where: leases_of(tmp_path / where, f"{{in: [1, 2, 3], iterator: n, spec: {{policy: {{exec: {where}}}}}}}")
+        for where in ("local", "distributed")
+    }
+
+    assert len(leases["local"]) == 1
+    assert len(leases["distributed"]) == 3
+
+
+def leases_of(folder: Path, loop: str) -> set[int]:
+    folder.mkdir()
+    ran = run(folder, f"workflow: [{{step: start, loop: {loop}, tool: {{kind: noop}}}}]")
+
+    async def found() -> list[tuple[int, Event]]:
+        store = await SqliteStore.open(settings_in(folder).store_path, is_read_only=True)
+        try:
+            return await store.events(int(ran.summary["execution_id"]))
+        finally:
+            await store.close()
+
+    return {event.lease for _, event in asyncio.run(found()) if event.lease}
