@@ -54,6 +54,7 @@ from noetl.worker import make_worker
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 NONCE_BITS = 31
+TRACE_BYTES = 16
 IDS_PER_BLOCK_MAX = 1024
 
 
@@ -118,6 +119,7 @@ class Embedded:
         self._moved = asyncio.Event()
         self._step_names: dict[tuple[int, int], str] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._failure: BaseException | None = None  # of a part that has died: nothing more will happen by itself
         self._interrupts = 0
         self._ended: dict[int, State] = {}  # executions that were run to their end, as they ended
         self._watched_id = 0
@@ -194,6 +196,7 @@ class Embedded:
                 payload=request.payload,
                 folder=request.folder,
                 request_key=request.request_key,
+                trace_id=secrets.token_hex(TRACE_BYTES),
             )
         )
         return execution_id, loaded
@@ -240,10 +243,8 @@ class Embedded:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._moved.wait(), self.observer.tick_seconds)
             self.observer.tick()
-            if self.intake.failure is not None:
-                raise self.intake.failure
-            if self.worker.failure is not None:
-                raise self.worker.failure
+            if self._failure is not None:
+                raise self._failure
             if self._interrupts:
                 await self._stop()
                 return True
@@ -275,7 +276,6 @@ class Embedded:
                 task.cancel()
 
     async def _stop(self) -> None:
-        self.worker.is_stopping = True
         if self.worker.jobs:
             self.observer.stopping(self.worker.jobs)
         draining = asyncio.ensure_future(self.worker.drain())
@@ -318,17 +318,29 @@ class Embedded:
 
     async def __aenter__(self) -> Embedded:
         inbox = Inbox(inbox_folder(self.settings), self.clock, self._handle)
-        parts: list[Coroutine[Any, Any, None]] = [self.intake.run(), self.timers.run(), inbox.run()]
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(part) for part in parts]
+        for part in (self.intake.run(), self.timers.run(), inbox.run()):
+            self._run_part(part)
         return self
+
+    def _run_part(self, part: Coroutine[Any, Any, None]) -> None:
+        """Run a part until the end of this process's work; one that dies ends the run, which would wait for ever."""
+        task = asyncio.get_running_loop().create_task(part)
+        self._tasks.append(task)
+        task.add_done_callback(self._part_ended)
+
+    def _part_ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        self._moved.set()
 
     def work(self) -> None:
         """Let the worker take jobs."""
-        loop = asyncio.get_running_loop()
-        self.worker.on_failure = lambda _error: self._moved.set()
-        self._tasks += [loop.create_task(self.worker.run()), loop.create_task(self.worker.beat())]
-        self._tasks[0].add_done_callback(lambda _task: self._moved.set())
+        self.worker.on_failure = self._fail
+        self._run_part(self.worker.run())
+        self._run_part(self.worker.beat())
 
     async def __aexit__(self, *_: object) -> None:
         await self.worker.abandon()

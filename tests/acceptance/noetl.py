@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SECONDS_MAX = 20.0  # for one command; far more than any needs on a busy machine
+SECONDS_MAX = 60.0  # for one command; far more than any needs on a busy machine
 LOOK_SECONDS = 0.02
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: trial, path: tests/trial}\n"
 WITH_FAULT = """

@@ -3,6 +3,7 @@ another one runs. Each test is whole processes over a home of its own."""
 
 import json
 import sqlite3
+import time
 from datetime import datetime
 from typing import Any
 
@@ -469,6 +470,36 @@ def test_ctrl_c_twice_stops_at_once_and_resume_does_the_open_task_again_under_it
 
 
 @pytest.mark.slow
+@pytest.mark.spec("TK-08", "TK-15")
+def test_ctrl_c_does_not_wait_for_a_retry_that_is_due_later(noetl: Noetl, slow: ApiServer) -> None:
+    slow.script("/slow", Answer(status=503), Answer(json={}))
+    noetl.write(
+        f"""
+        workflow:
+          - step: work
+            tool:
+              kind: http
+              url: {slow.url}/slow
+              spec:
+                policy:
+                  rules:
+                    - when: "{{{{ output.status == 'error' }}}}"
+                      then: {{do: retry, attempts: 2, delay: 50}}
+        """
+    )
+    with noetl.running("run", "trial.yaml", "--format", "json") as run:
+        until(lambda: slow.requests("/slow"), "the first attempt")
+        until(lambda: named(noetl.events(), "task.done"), "the first attempt is in the log")
+        began = time.monotonic()
+        run.interrupt()
+        ended = run.ended()
+
+    assert ended.code == 130
+    assert time.monotonic() - began < 25
+    assert named(noetl.events(), "task.done")[0]["payload"]["do"] == "retry"
+
+
+@pytest.mark.slow
 @pytest.mark.spec("TK-15")
 def test_a_request_to_end_is_taken_as_ctrl_c(noetl: Noetl, slow: ApiServer) -> None:
     slow.script("/slow", Answer(json={}, delay_seconds=1.5))
@@ -507,7 +538,6 @@ PARTS = {
     "handing out": "noetl.control.dispatch.work_of",
     "deciding": "noetl.control.intake.decide",
     "collecting": "noetl.control.stored_lists.StoredLists.collect",
-    "the clock": "noetl.control.timers.Timers.tick",
     "running": "noetl.runner.execute.Execution._answer",
 }
 LOOP = """

@@ -32,6 +32,11 @@ class Record(NamedTuple):
         return next((one for one in self.executions if one.parent_id is None), None)
 
     @property
+    def root_id(self) -> str:
+        assert self.root is not None
+        return str(self.root.id)
+
+    @property
     def children(self) -> list[Execution]:
         return [one for one in self.executions if one.parent_id is not None]
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,8 @@ SECONDS_MAX = 60.0
 REPORT_WINDOW_SECONDS = 0.5
 KILLS_MAX = 3
 FINISHES_MAX = 3
+LOOK_SECONDS = 0.002
+JITTER_SECONDS_MAX = 0.05
 
 
 class Undisturbed(NamedTuple):
@@ -39,8 +41,9 @@ class Undisturbed(NamedTuple):
 
     ctx: dict[str, Any]
     data: Any
-    attempts: frozenset[Attempt]
-    seconds: float
+    task_runs: frozenset[str]
+    executions: int  # that the world saw
+    first_seconds: float  # until the first of them had ended
 
 
 class Kill(NamedTuple):
@@ -48,7 +51,7 @@ class Kill(NamedTuple):
 
     since: float  # when the process was started
     at: float
-    moment: float  # as a part of the undisturbed duration
+    moment: float  # as a part of the work that was left
     record: Record
     seen: Seen
 
@@ -97,21 +100,28 @@ def undisturbed(folder: Path) -> Undisturbed:
     """Run the playbook in peace."""
     folder.mkdir()
     with a_world(folder) as world:
-        began_at = time.monotonic()
+        began_at = time.time()
         printed, errors = ended(noetl("run", str(PLAYBOOK), *world.payload, "--format", "json", home=folder / "home"))
-        seconds = time.monotonic() - began_at
         assert printed, errors
         summary = json.loads(printed)
         assert summary["status"] == "success", summary["error"]
         seen = world.seen()
     assert set(seen.counts.values()) == {1}
-    return Undisturbed(summary["ctx"], summary["output"]["data"], frozenset(seen.counts), seconds)
+    runs = task_runs_of(summary["execution_id"], seen.counts)
+    first_seconds = min(seen.ended_at.values()) - began_at
+    return Undisturbed(summary["ctx"], summary["output"]["data"], runs, seen.counts.total(), first_seconds)
+
+
+def task_runs_of(execution_id: str, attempts: Iterable[Attempt]) -> frozenset[str]:
+    """The task runs of one execution, without its id: a kill before the first commit wastes one."""
+    found = (run.partition(":") for run, _ in attempts)
+    return frozenset(run for execution, _, run in found if execution == execution_id)
 
 
 def moments_of(seed: int) -> list[float]:
-    """When to kill, as parts of the undisturbed duration: once, or several times in a row."""
+    """When to kill, once or several times in a row: how much of the work that is left is done by then."""
     chance = random.Random(seed)
-    return [chance.uniform(0.1, 1.0) for _ in range(chance.choice((1, 1, 1, 2, KILLS_MAX)))]
+    return [max(0.0, chance.uniform(-0.1, 1.0)) for _ in range(chance.choice((1, 1, 1, 2, KILLS_MAX)))]
 
 
 def play(seed: int, folder: Path, model: Undisturbed, moments: Sequence[float] | None = None) -> Outcome:
@@ -119,7 +129,7 @@ def play(seed: int, folder: Path, model: Undisturbed, moments: Sequence[float] |
     folder.mkdir()
     home = folder / "home"
     with a_world(folder) as world:
-        kills, printed = disturb(home, world, model, moments if moments is not None else moments_of(seed))
+        kills, printed = disturb(seed, home, world, model, moments if moments is not None else moments_of(seed))
         printed = printed or finish(home, world)
         last, record = world.seen(), read_record(home)
     faults = end_faults(json.loads(printed), home, record, model) if printed else ["it did not come to its end"]
@@ -135,17 +145,30 @@ def finish(home: Path, world: World) -> str:
     return ""
 
 
-def disturb(home: Path, world: World, model: Undisturbed, moments: Sequence[float]) -> tuple[list[Kill], str]:
+def disturb(
+    seed: int, home: Path, world: World, model: Undisturbed, moments: Sequence[float]
+) -> tuple[list[Kill], str]:
     """Start or resume, and kill, once for each moment; gives what was printed if it came to its end before."""
+    chance = random.Random(-seed)
     kills: list[Kill] = []
     for moment in moments:
-        process = go_on(home, world)
-        since = time.time()
+        process, since = go_on(home, world), time.time()
+        jitter_seconds = JITTER_SECONDS_MAX if moment else model.first_seconds  # 0.0: before any work
+        wait_for(process, world, moment, model)
         try:
-            return kills, ended(process, moment * model.seconds)[0]
+            return kills, ended(process, chance.uniform(0.0, jitter_seconds))[0]
         except subprocess.TimeoutExpired:
             kills.append(Kill(since, time.time(), moment, read_record(home), world.seen()))
     return kills, ""
+
+
+def wait_for(process: "subprocess.Popen[str]", world: World, moment: float, model: Undisturbed) -> None:
+    """Wait until so much of the work that is left is done, or the process has ended."""
+    before = world.executions()
+    wanted = before + moment * (model.executions - before)
+    until = time.monotonic() + SECONDS_MAX
+    while world.executions() < wanted and process.poll() is None and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
 
 
 def go_on(home: Path, world: World) -> "subprocess.Popen[str]":
@@ -212,7 +235,7 @@ def end_faults(summary: dict[str, Any], home: Path, record: Record, model: Undis
     faults = []
     if (summary["status"], summary["ctx"], summary["output"]["data"]) != ("success", model.ctx, model.data):
         faults.append(f"it ended differently: {summary['status']} {summary['error']} {summary['ctx']}")
-    if missing := {run for run, _ in model.attempts} - {run for run, _ in record.done}:
+    if missing := model.task_runs - task_runs_of(record.root_id, record.done):
         faults.append(f"not on record: {sorted(missing)}")
     if len(record.children) != CHILD_COUNT or len({one.parent_key for one in record.children}) != CHILD_COUNT:
         faults.append(f"{len(record.children)} children for {CHILD_COUNT} calls")
@@ -221,15 +244,10 @@ def end_faults(summary: dict[str, Any], home: Path, record: Record, model: Undis
 
 def verify_faults(home: Path, record: Record) -> list[str]:
     """The root's log is verified by the command, as a user does it; those of its children by what the command calls."""
-    process = noetl("replay", summary_id(record), "--verify", home=home)
+    process = noetl("replay", record.root_id, "--verify", home=home)
     printed, errors = ended(process)
     faults = [f"replay --verify failed: {printed}{errors}"] if process.returncode else []
     found = [verify(settings_for(home), child.id) for child in record.children]
     return faults + [
         f"the log of child {one['execution_id']} is not in order: {one}" for one in found if not one["is_equal"]
     ]
-
-
-def summary_id(record: Record) -> str:
-    assert record.root is not None
-    return str(record.root.id)

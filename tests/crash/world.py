@@ -36,6 +36,10 @@ class World:
     def payload(self) -> tuple[str, ...]:
         return ("--set", f"ledger={self.ledger}", "--set", f"api_url={self.api.url}")
 
+    def executions(self) -> int:
+        """How many there were so far."""
+        return self.ledger.read_bytes().count(b"began") + len(self.api.requests())
+
     def seen(self) -> Seen:
         found = Seen(Counter(), {})
         for line in self.ledger.read_text().splitlines():

@@ -540,3 +540,53 @@ def test_in_nested_sequential_loops_writes_are_visible_across_the_outer_iteratio
     )
 
     assert made.state.ctx == {"n": 4, "step": 4}
+
+
+LARGE = "{{ 'x' * 300000 }}"
+
+
+@pytest.mark.spec("SC-02")
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "tool: {kind: noop, set: {ctx.a: LARGE}}",
+        "tool: {kind: noop}\n    set: {ctx.a: LARGE}",
+        "tool: {kind: noop}\n    next: {arcs: [{step: end, set: {ctx.a: LARGE}}]}",
+        "loop: {in: [1], iterator: i}\n    tool: {kind: noop}\n    set: {ctx.a: LARGE}",
+    ],
+    ids=["task", "step", "arc", "loop"],
+)
+def test_ctx_has_a_bound_wherever_it_is_written(writes: str) -> None:
+    body = f"workflow:\n  - step: start\n    {writes}\n  - step: end\n    tool: {{kind: noop}}\n"
+
+    made = ran(body.replace("LARGE", f'"{LARGE}"'))
+
+    assert made.status == "failed"
+    assert made.state.error is not None
+    assert made.state.error["kind"] == "limit"
+    assert "…_ref" in made.state.error["message"]
+    assert made.state.ctx == {}
+
+
+@pytest.mark.spec("SC-12")
+def test_a_path_and_one_below_it_written_by_two_iterations_are_a_conflict() -> None:
+    made = ran(
+        """
+        workflow:
+          - step: start
+            loop: {in: [0, 1], iterator: i, spec: {mode: parallel}}
+            tool:
+              kind: noop
+              spec:
+                policy:
+                  rules:
+                    - when: "{{ iter.i == 0 }}"
+                      then: {do: continue, set: {ctx.a: {c: 1}}}
+                    - else: {then: {do: continue, set: {ctx.a.b: 2}}}
+        """
+    )
+
+    assert made.status == "failed"
+    assert made.state.error is not None
+    assert made.state.error["kind"] == "ctx_conflict"
+    assert "ctx.a;" in made.state.error["message"]

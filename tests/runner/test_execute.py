@@ -300,3 +300,14 @@ def leases_of(folder: Path, loop: str) -> set[int]:
             await store.close()
 
     return {event.lease for _, event in asyncio.run(found()) if event.lease}
+
+
+@pytest.mark.spec("TK-04", "RT-14")
+def test_an_output_says_when_it_was_made_in_which_attempt_and_for_which_trace(tmp_path: Path) -> None:
+    ran = run(tmp_path, "workflow:\n  - step: start\n    tool: {kind: noop}\n")
+
+    meta = ran.output["meta"]
+    assert meta["attempt"] == 1
+    assert meta["duration_ms"] >= 0
+    assert meta["ts"] > 1_700_000_000
+    assert len(meta["trace"]) == 32

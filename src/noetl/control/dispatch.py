@@ -6,6 +6,7 @@ What a worker gets is made here, from the state, at the last moment: an iteratio
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import msgspec
 
@@ -13,11 +14,13 @@ from noetl.clock import Clock
 from noetl.control.intake import Intake
 from noetl.control.live import Live
 from noetl.control.stored_lists import StoredLists
-from noetl.engine.commands import Expire, Key, Report, Work
+from noetl.engine.commands import Expire, Incident, Key, Report, Work
 from noetl.engine.work import work_of
 from noetl.errors import NoetlError
 from noetl.queues.contract import Claim, Queue
 from noetl.references import reference_of
+
+log = logging.getLogger("noetl.control.dispatch")
 
 
 class Dispatch:
@@ -52,7 +55,13 @@ class Dispatch:
         run = live.state.runs.get(run_id) if live else None
         if live is None or run is None or index not in run.jobs:
             return None
-        work = work_of(live.loaded.playbook, live.state, run_id, index, claim.lease, live.folder)
+        try:
+            work = work_of(live.loaded.playbook, live.state, run_id, index, claim.lease, live.folder)
+        except Exception as error:  # a fault of ours hurts one execution only
+            log.exception("engine fault", extra={"action": "engine_fault", "execution_id": execution_id})
+            fault = f"{type(error).__name__} while handing out"
+            self.intake.post(Incident(execution_id=execution_id, message=fault))
+            return None
         return await self._with_element(live, work, claim)
 
     async def _with_element(self, live: Live, work: Work, claim: Claim) -> Work | None:

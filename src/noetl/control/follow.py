@@ -7,6 +7,7 @@ the transaction that records it (TL-04). After a batch: whatever needs the disk 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -25,6 +26,8 @@ from noetl.references import reference_of
 from noetl.stores.contract import LIVE, Execution, Store
 
 CHILD_DEPTH_MAX = 32
+log = logging.getLogger("noetl.control.follow")
+
 NewId = Callable[[], Awaitable[int]]
 
 
@@ -152,12 +155,19 @@ class Following:
         task.add_done_callback(self._tasks.discard)
 
     async def _ask(self, handler: Callable[[Any], Coroutine[Any, Any, Operation]], change: Change) -> None:
-        """Do something slow, and ask for what follows from it."""
+        """Do something slow, and ask for what follows from it; a fault is an incident of that execution."""
+        execution_id: int = getattr(change, "execution_id", 0)
+        live = await self.intake.executions.get(execution_id)
+        if getattr(change, "run", 0) not in live.state.runs:
+            return  # it was cancelled meanwhile
         try:
             operation = await handler(change)
         except NoetlError as error:
-            execution_id: int = getattr(change, "execution_id", 0)
             operation = ops.Incident(execution_id=execution_id, message=str(error))
+        except Exception as error:
+            fault = f"{type(error).__name__} after {type(change).__name__}"
+            log.exception("engine fault", extra={"action": "engine_fault", "execution_id": execution_id})
+            operation = ops.Incident(execution_id=execution_id, message=fault)
         self.intake.post(operation)
 
     async def _collect(self, wanted: ops.ListWanted) -> Operation:

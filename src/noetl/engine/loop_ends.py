@@ -15,7 +15,7 @@ from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.routing import fail_step, route
 from noetl.engine.state import Loop, Run
-from noetl.engine.values import Fault, writes
+from noetl.engine.values import Fault, check_ctx, writes
 
 
 def finish(decision: Decision, run: Run) -> None:
@@ -49,7 +49,9 @@ def close(decision: Decision, run: Run, output: Envelope) -> None:
             _close_inner(decision, run, loop, output)
         else:
             patches = _merged(run, loop)
-            _close_outermost(decision, run, loop, output, [*patches, *_step_set(decision, run, output, patches)])
+            patches += _step_set(decision, run, output, patches)
+            check_ctx(decision.state.ctx, patches, decision.step(run).place)
+            _close_outermost(decision, run, loop, output, patches)
     except MergeFault as problem:
         _fail(decision, run, Error(kind=problem.kind, message=problem.message).as_data())
     except Fault as problem_fault:

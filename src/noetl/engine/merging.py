@@ -103,9 +103,19 @@ def joined(
         return left or right
     both = dict(left)
     for path, fold in right.items():
+        if is_parallel and path not in left and (other := _overlapping(path, left, right, reducers)):
+            both[other] = Fold(None, CONFLICT.format(path=min(path, other, key=len)), "ctx_conflict")
         before = both.pop(path, None)  # the order of patches is that of the last write to each path
         both[path] = _join(path, before, fold, reducers.get(path), is_parallel) if before is not None else fold
     return both
+
+
+def _overlapping(path: str, left: dict[str, Fold], right: dict[str, Fold], reducers: dict[str, str]) -> str | None:
+    """A ctx path of the left stretch, not written by the right one, that lies above or below this one of the right."""
+    if path.startswith("step.") or path in reducers:
+        return None
+    others = (other for other in left if other not in right and other not in reducers)
+    return next((one for one in others if one.startswith(f"{path}.") or path.startswith(f"{one}.")), None)
 
 
 def _join(path: str, left: Fold, right: Fold, reducer: str | None, is_parallel: bool) -> Fold:

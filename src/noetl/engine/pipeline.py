@@ -37,13 +37,10 @@ from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
 from noetl.engine.progress import END, fold
 from noetl.engine.scene import Scene
-from noetl.engine.values import Fault, Scope, fault, rendered, rendered_data, seconds_of, writes
+from noetl.engine.values import Fault, Scope, check_ctx, fault, rendered, rendered_data, seconds_of, writes
 
 TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
-CTX_BYTES_MAX = 256 * 1024
 NOT_ON_SET = (RETRY, FAIL, SKIP)
-
-encode = msgspec.json.Encoder().encode
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,9 +169,9 @@ class Pipeline(Scene):
     ) -> TaskDone:
         rule = verdict.rule
         verdict, error, delay = self._after_retries(task, verdict, scope, answer, chance)
-        patches = self._writes(task, verdict, rule, scope)
-        self._check_ctx(task, patches)
-        now_patches, held = self._split([*(answer.patches if answer else ()), *patches])
+        patches = [*(answer.patches if answer else ()), *self._writes(task, verdict, rule, scope)]
+        check_ctx(self.progress.ctx, patches, task.place)
+        now_patches, held = self._split(patches)
         done = TaskDone(
             **self._ids(task, now),
             do=verdict.do,
@@ -267,17 +264,6 @@ class Pipeline(Scene):
         held = [patch for patch in patches if not patch.path.startswith("iter.")]
         return [patch for patch in patches if patch.path.startswith("iter.")], held
 
-    def _check_ctx(self, task: Task, patches: list[Patch]) -> None:
-        if any(patch.path.startswith("ctx.") for patch in patches):
-            size = len(encode(patched(self.progress.ctx, patches, "ctx")))
-            if size > CTX_BYTES_MAX:
-                raise fault(
-                    "limit",
-                    f"ctx may have {CTX_BYTES_MAX} bytes, but would have {size}; store the large value and keep its "
-                    "reference: set a target named …_ref to output.ref",
-                    task.place,
-                )
-
     def _next_label(self, task: Task, verdict: Verdict) -> str:
         if verdict.do == JUMP and verdict.rule and verdict.rule.to:
             return verdict.rule.to
@@ -313,6 +299,7 @@ class Pipeline(Scene):
         output = self._last_recorded() or self.work.carried or views.NOTHING
         try:
             patches = [] if self.work.compensates else writes(self.step.set, self._step_scope())
+            check_ctx(self.progress.ctx, patches, self.step.place)
         except Fault as found:
             return self._boundary_failed({**found.error.as_data(), "step": self.step.name}, now)
         is_plan = self.step.is_planner and not self.work.compensates

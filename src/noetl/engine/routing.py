@@ -13,7 +13,7 @@ from noetl.engine.commands import Planned, PlanWanted
 from noetl.engine.decision import Decision
 from noetl.engine.events import Fired, Patch
 from noetl.engine.state import Run
-from noetl.engine.values import Fault, holds, rendered_data, writes
+from noetl.engine.values import Fault, check_ctx, holds, rendered_data, writes
 
 
 def route(decision: Decision, run: Run) -> None:
@@ -87,9 +87,8 @@ def _matching(decision: Decision, step: Step, run: Run) -> tuple[list[int], list
     """The arcs that match, and those asked in vain. Exclusive: the first match ends the search."""
     matched: list[int] = []
     refused: list[int] = []
-    if not step.router.arcs:
-        return matched, refused
-    scope = arc_scope(decision, run)
+    arcs = step.router.arcs
+    scope = arc_scope(decision, run) if any(arc.when and arc.when.template for arc in arcs) else {}
     for index, arc in enumerate(step.router.arcs):
         if run.error and not arc.handles_failure:
             continue
@@ -116,7 +115,8 @@ def _reads_input(step: Step) -> bool:
     if not step.input:
         return False
     for arc in step.router.arcs:
-        values = [assign.value for assign in arc.set] + list(arc.args.values())
+        values = [*(assign.value for assign in arc.set), *arc.args.values()]
+        values += [value for value in (arc.dedupe, arc.partition) if value]
         if (arc.when and "input" in arc.when.reads) or any("input" in value.reads for value in values):
             return True
     return False
@@ -126,9 +126,7 @@ def _fire(decision: Decision, step: Step, run: Run, matched: list[int]) -> tuple
     """The tokens that the matching arcs make, in YAML order, and what their sets write."""
     fired: list[Fired] = []
     patches: list[Patch] = []
-    if not matched:
-        return fired, patches
-    scope = arc_scope(decision, run)
+    scope = arc_scope(decision, run) if any(_has_values(step.router.arcs[index]) for index in matched) else {}
     token = decision.state.last_token
     for index in matched:
         arc = step.router.arcs[index]
@@ -136,7 +134,13 @@ def _fire(decision: Decision, step: Step, run: Run, matched: list[int]) -> tuple
         token += 0 if one.is_duplicate else 1
         fired.append(one)
         patches += writes(arc.set, scope)
+    check_ctx(decision.state.ctx, patches, step.router.place)
     return fired, patches
+
+
+def _has_values(arc: Arc) -> bool:
+    """Whether anything of an arc that fires is to be rendered."""
+    return bool(arc.set or arc.args or arc.dedupe or arc.partition)
 
 
 def _fired(

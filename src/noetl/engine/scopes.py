@@ -18,7 +18,11 @@ from noetl.expressions import Payload
 
 def bare_names(workload: Mapping[str, Any], steps: Mapping[str, Envelope]) -> dict[str, Any]:
     """What stands below the reserved names everywhere: workload keys, and steps that have run."""
-    return {**workload, **{name: views.readable(output) for name, output in steps.items()}}
+    names: dict[str, Any] = {**workload, **steps}
+    for name, output in steps.items():
+        if "data" not in output:
+            names[name] = views.readable(output)
+    return names
 
 
 def iteration(around: Iterable[Around], scratch: Mapping[str, Any]) -> dict[str, Any] | None:

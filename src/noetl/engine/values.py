@@ -11,15 +11,21 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from noetl.dsl.model import Assign, Condition, Parts, Place, Value
 from noetl.engine.events import Patch
 from noetl.engine.output import Error
+from noetl.engine.patches import patched
 from noetl.expressions import EvaluationFault, Stored, Template, truth_of
 from noetl.references import is_reference
 
 Scope = Mapping[str, Any]
 ERROR_KINDS = {"limit": "limit", "type": "type", "reference": "ref_misuse"}  # others are `template`
 DEPTH_MAX = 64
+CTX_BYTES_MAX = 256 * 1024
+
+encode = msgspec.json.Encoder().encode
 
 
 class Fault(Exception):
@@ -144,3 +150,14 @@ def _assigned(assign: Assign, scope: Scope) -> Any:
     if assign.wants_reference and found is not None and not is_reference(found):
         raise fault("ref_misuse", f"{target} must get a reference, such as output.ref, but got data", assign.place)
     return found
+
+
+def check_ctx(ctx: dict[str, Any], patches: Iterable[Patch], place: Place | None = None) -> None:
+    """Refuse writes that would make ctx too large to be handed to every job."""
+    patches = list(patches)
+    if not any(patch.path.startswith("ctx.") for patch in patches):
+        return
+    size = len(encode(patched(ctx, patches, "ctx")))
+    if size > CTX_BYTES_MAX:
+        advice = "store the large value and keep its reference: set a target named …_ref to output.ref"
+        raise fault("limit", f"ctx may have {CTX_BYTES_MAX} bytes, but would have {size}; {advice}", place)

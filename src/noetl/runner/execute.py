@@ -6,6 +6,7 @@ The machine (engine/pipeline.py) says what is next; here that is done, one task 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,7 @@ class Kit(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     slots: Slots
     chance: Callable[[], float]
-    is_stopping: Callable[[], bool]
+    stopping: asyncio.Event  # set: start no further task
 
 
 async def execute(kit: Kit, playbook: Playbook, work: Work) -> None:
@@ -73,10 +74,10 @@ class Execution:
             await reporter.final(pipeline.fail(fault.error, self.now()))
             return
         while (task := pipeline.current()) is not None:
-            if self.kit.is_stopping():
-                await reporter.flush()
-                return
             if not await self._is_ready(task):
+                return
+            if self.kit.stopping.is_set():
+                await reporter.flush()
                 return
             if not await self._run_task(task):
                 return
@@ -88,7 +89,8 @@ class Execution:
     async def _restore_hands(self) -> None:
         """After a redelivery: fetch the payloads that the worker before had in hand."""
         for label, output in self.pipeline.progress.outputs.items():
-            reference = reference_of(output.get("ref")) if "data" not in output else None
+            is_ours = "data" not in output and output["meta"].get("is_stored")
+            reference = reference_of(output.get("ref")) if is_ours else None
             found = await self._fetched(reference) if reference is not None else ()
             if found:
                 self.pipeline.hands[label] = {**output, "data": found[0]}
@@ -115,12 +117,18 @@ class Execution:
         return True
 
     async def _sleep(self, seconds: float) -> None:
-        """Wait without a slot."""
+        """Wait without a slot, unless the worker stops meanwhile."""
         self.kit.slots.release()
         self.has_slot = False
-        await self.kit.clock.sleep(seconds)
-        await self.kit.slots.take()
-        self.has_slot = True
+        waits = [asyncio.ensure_future(wait) for wait in (self.kit.clock.sleep(seconds), self.kit.stopping.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        if not self.kit.stopping.is_set():
+            await self.kit.slots.take()
+            self.has_slot = True
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
@@ -190,7 +198,7 @@ class Execution:
                 given = workbook.input_of(target, workbook.scope_of(self.pipeline, invocation, target), {})
             await self._park(invocation.task, child=children.wanted(invocation, given))
             return None
-        meta = {"attempt": invocation.attempt}
+        meta = {"attempt": invocation.attempt, "ts": self.now(), "trace": self.work.trace_id}
         return await self.kit.invoker.answer(self.playbook, task, children.answered(child), meta)
 
 

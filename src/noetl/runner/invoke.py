@@ -61,9 +61,8 @@ class Invoker:
         now, started_at = self.clock.now(), self.clock.monotonic()
         output = await self._run(task, call, on_wait)
         duration_ms = round((self.clock.monotonic() - started_at) * 1000, 3)
-        return await self.answer(
-            playbook, task, output, {"attempt": call.attempt, "duration_ms": duration_ms, "ts": now}
-        )
+        meta = {"attempt": call.attempt, "duration_ms": duration_ms, "ts": now, "trace": call.trace_id}
+        return await self.answer(playbook, task, output, meta)
 
     def call(
         self,
@@ -89,6 +88,7 @@ class Invoker:
             execution_id=work.execution_id,
             task=task.label,
             attempt=attempt,
+            trace_id=work.trace_id,
             inherited=inherited,
             previous=previous,
         )
@@ -151,6 +151,7 @@ class Invoker:
         made["ref"] = (await self.results.store(data)).as_data()
         if len(data) <= size_max and not playbook.settings.reference_first:
             return made, made
+        made["meta"]["is_stored"] = True  # by us, so that a redelivery puts it back into the pipeline's hands
         return made, {name: value for name, value in made.items() if name != "data"}
 
 

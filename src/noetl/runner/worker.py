@@ -39,14 +39,14 @@ class Worker:
         self.transport = transport
         self.playbooks = playbooks
         self.slots = Slots(slots)
-        self.is_stopping = False
+        self._stopping = asyncio.Event()
         self.kit = Kit(
             transport=transport,
             invoker=invoker,
             clock=invoker.clock,
             slots=self.slots,
             chance=chance,
-            is_stopping=lambda: self.is_stopping,
+            stopping=self._stopping,
         )
         self._jobs: dict[asyncio.Task[None], Work] = {}
         self.failure: BaseException | None = None
@@ -54,7 +54,7 @@ class Worker:
 
     async def run(self) -> None:
         """Take jobs until told to stop."""
-        while not self.is_stopping:
+        while not self._stopping.is_set():
             free = await self.slots.any_free()
             for work in await self.transport.poll(self.name, free):
                 self.slots.try_take()
@@ -98,13 +98,13 @@ class Worker:
 
     async def drain(self) -> None:
         """Start no further task; what runs may finish and is recorded."""
-        self.is_stopping = True
+        self._stopping.set()
         while self._jobs:
             await asyncio.wait(self._jobs)
 
     async def abandon(self) -> None:
         """Stop at once; what was not reported is done again by whoever takes the job up."""
-        self.is_stopping = True
+        self._stopping.set()
         for task in self._jobs:
             task.cancel()
         if self._jobs:

@@ -35,6 +35,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     execution_id: int = 0
     task: str = ""
     attempt: int = 1
+    trace_id: str = ""  # the same for an execution and all its children
     inherited: dict[str, Any] = {}  # the step's own input, which the task's overlays (TK-11)
     previous: Any = None  # what a noop without input passes on
 
