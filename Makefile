@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench fuzz pages lock clean $(VENV)
+.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash million pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,12 @@ pages: $(VENV)/.dev ## write the pages of rules and kinds from the code
 
 fuzz: $(VENV)/.dev ## throw random bytes and playbooks at the front end, many more than `make test` does
 	$(PY) tests/fuzz/run.py
+
+crash: $(VENV)/.dev ## kill -9 runs at 200 random moments and compare with an undisturbed one; some 15 minutes
+	$(PY) tests/crash/run.py
+
+million: $(VENV)/.dev ## run loops of a million iterations, measure their memory and verify their logs; some 20 minutes
+	$(PY) tests/crash/million.py
 
 lock: $(VENV)/.dev ## write uv.lock anew after a change of dependencies in pyproject.toml
 	$(BIN)/uv lock

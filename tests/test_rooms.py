@@ -17,7 +17,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 
 BASE = ("errors", "ids", "clock", "config", "references", "expressions")
-ROLES = ("server", "running", "embedded", "worker", "clictl")
+ROLES = ("server", "running", "asking", "embedded", "worker", "clictl")
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)
 
@@ -82,6 +82,11 @@ IMPURE_CALLS = frozenset(("open", "input", "print"))
 IMPURE_ATTRIBUTES = frozenset(
     "datetime.now datetime.utcnow datetime.today date.today sys.stdin sys.stdout sys.stderr sys.argv".split()
 )
+
+# Server and worker at work run under a simulator too: time, chance and threads are handed in there (simulation.md).
+STEERED = ("control", "runner")
+UNSTEERED_MODULES = frozenset("time random uuid secrets threading multiprocessing concurrent.futures".split())
+UNSTEERED_ATTRIBUTES = frozenset(("asyncio.sleep", "asyncio.to_thread", "datetime.now", "datetime.utcnow"))
 
 # What turns data into code, or a word into a shell.
 DANGEROUS_MODULES = frozenset(("pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "runpy", "code"))
@@ -191,6 +196,16 @@ def purity_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator
     yield from ((file, line, name, why) for line, name in used_names(tree) if name in IMPURE_ATTRIBUTES)
 
 
+def steering_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
+    if room_of(file) not in STEERED:
+        return
+    why = f'"{room_of(file)}" gets its clock, its chance and its waiting handed in'
+    yield from (
+        (file, line, name, why) for line, name in imports(tree, file, modules) if is_within(name, UNSTEERED_MODULES)
+    )
+    yield from ((file, line, name, why) for line, name in used_names(tree) if name in UNSTEERED_ATTRIBUTES)
+
+
 def danger_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
     why = "data must not become code"
     for line, name in imports(tree, file, modules):
@@ -207,7 +222,7 @@ def is_false(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-CHECKS = (import_faults, purity_faults, danger_faults)
+CHECKS = (import_faults, purity_faults, steering_faults, danger_faults)
 
 
 def faults(file: str, text: str, modules: frozenset[str] = frozenset()) -> list[Fault]:
@@ -282,6 +297,9 @@ MODULES = frozenset(("noetl.dsl.model", "noetl.dsl.read", "noetl.engine.events",
         ("dsl/read.py", "open('playbook.yaml')", "open"),
         ("dsl/read.py", "import yaml\nyaml.load('a')", "yaml.load"),
         ("dsl/read.py", "from yaml import unsafe_load", "yaml.unsafe_load"),
+        ("control/timers.py", "import time", "time"),
+        ("runner/worker.py", "from random import random", "random"),
+        ("runner/worker.py", "import asyncio\nasyncio.sleep(1)", "asyncio.sleep"),
         ("tools/python.py", "eval('1')", "eval"),
         ("tools/python.py", "exec('1')", "exec"),
         ("tools/python.py", "import pickle", "pickle"),
@@ -305,7 +323,7 @@ def test_a_forbidden_import_or_call_is_found(file, text, what):
         ("dsl/read.py", "from urllib.parse import urlsplit"),
         ("expressions/compile.py", "import jinja2.sandbox\nfrom noetl.errors import PlaybookError"),
         ("engine/decide.py", "from noetl.dsl import model\nfrom noetl.dsl.model import Step"),
-        ("control/intake.py", "import time\nfrom noetl.dsl import read"),
+        ("control/intake.py", "import asyncio\nfrom noetl.dsl import read"),
         ("cli/check.py", "import click\nfrom noetl import __version__\nfrom noetl.dsl.check import check"),
         ("server.py", "import uvicorn\nfrom noetl.stores import sqlite"),
         ("testing/services.py", "import psycopg"),

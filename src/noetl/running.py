@@ -7,10 +7,11 @@ import signal as signals
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from noetl.asking import ask
 from noetl.config import Settings
 from noetl.control import reading, replaying
 from noetl.control.catalog import Loaded
-from noetl.control.inbox import Request, ask
+from noetl.control.inbox import Request
 from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
 from noetl.embedded import Embedded, embedded, inbox_folder
 from noetl.engine.state import RUNNING, WAITING

@@ -90,3 +90,40 @@ def test_the_output_is_in_the_order_of_the_items_though_they_ended_in_another(no
     assert sorted(ends) == sorted(starts)
     assert found["output"]["data"] == [{"item": item} for item in range(ITEMS)]
     assert found["output"]["loop"] == {"total": ITEMS, "done": ITEMS, "failed": 0, "skipped": 0}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("AC-5", "LP-04", "LP-09")
+def test_each_loop_of_a_nest_counts_its_own_iterations(noetl: Noetl, api: ApiServer) -> None:
+    rows = ("a", "b", "c")
+    for row in rows:
+        api.script(f"/{row}", Answer(json={}, delay_seconds=0.2))
+    playbook = f"""
+        workflow:
+          - step: each
+            loop:
+              in: "{{{{ {list(rows)} }}}}"
+              iterator: row
+              spec: {{mode: parallel, max_in_flight: 2}}
+              loop:
+                in: "{{{{ range(4) }}}}"
+                iterator: column
+                spec: {{mode: parallel, max_in_flight: 3}}
+            tool: {{kind: http, url: "{api.url}/{{{{ iter.parent.row }}}}"}}
+        """
+
+    noetl.succeed(playbook)
+
+    assert [api.concurrency_max(f"/{row}") for row in rows] == [3, 3, 3]
+    assert api.concurrency_max() <= 2 * 3
+    assert len(api.requests()) == 12
+
+
+@pytest.mark.slow
+@pytest.mark.spec("AC-5", "LP-04")
+def test_a_worker_with_fewer_slots_runs_fewer_at_once(noetl: Noetl, slow: ApiServer) -> None:
+    noetl.environ["NOETL_SLOTS"] = "2"
+
+    noetl.succeed(PLAYBOOK % "{mode: parallel, max_in_flight: 4}", "--set", f"api={slow.url}", "--set", "items=6")
+
+    assert slow.concurrency_max() == 2

@@ -201,3 +201,33 @@ def test_printed_lines_do_not_make_an_event_larger_than_the_limit(noetl: Noetl) 
     noetl.succeed(playbook)
 
     assert_rows_within(noetl, LIMIT_BYTES)
+
+
+WAYS = {
+    "a value of ctx": "tool: {kind: noop, set: {ctx.v: LARGE}}",
+    "a value of step": "tool: {kind: noop, set: {step.v: LARGE}}",
+    "a value of iter": "loop: {in: '{{ [1] }}', iterator: n}\n    tool: {kind: noop, set: {iter.v: LARGE}}",
+    "the set of a step": "tool: {kind: noop}\n    set: {ctx.v: LARGE}",
+    "the set of an arc": "tool: {kind: noop}\n    next: {arcs: [{step: end, set: {ctx.v: LARGE}}]}",
+    "the args of an arc": "tool: {kind: noop}\n    next: {arcs: [{step: end, args: {v: LARGE}}]}",
+}
+
+
+@pytest.mark.spec("AC-8", "RS-01")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_value_over_the_limit_is_refused_wherever_it_is_written(noetl: Noetl, way: str) -> None:
+    start = WAYS[way].replace("LARGE", "\"{{ 'abcdefghij' * 10000 }}\"")
+
+    ended = noetl.run(f"workflow:\n  - step: start\n    {start}\n  - step: end\n    tool: {{kind: noop}}\n")
+
+    assert (ended.code, ended.document["error"]["kind"]) == (1, "limit")
+    assert_rows_within(noetl, LIMIT_BYTES)
+
+
+@pytest.mark.xfail(reason="a payload may have 1 MiB, and stands in two events")
+def test_a_large_payload_does_not_make_an_event_larger_than_the_limit(noetl: Noetl) -> None:
+    (noetl.folder / "payload.json").write_text(json.dumps({"text": "x" * 100_000}))
+
+    noetl.run("workflow:\n  - step: start\n    tool: {kind: noop}\n", "--payload", "@payload.json")
+
+    assert_rows_within(noetl, LIMIT_BYTES)

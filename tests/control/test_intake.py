@@ -148,7 +148,7 @@ async def test_a_late_report_of_a_former_owner_changes_nothing(tmp_path):
     async with opened(tmp_path, is_working=False) as parts:
         execution_id = await begin(parts, CHAIN)
         [slow] = await parts.dispatch.poll("slow", 1)
-        parts.queue.expire(parts.clock.now() + 1000)
+        parts.queue.expire(parts.clock.monotonic() + 1000)
         [fast] = await parts.dispatch.poll("fast", 1)
         before = await log_of(parts, execution_id)
 
@@ -167,7 +167,7 @@ async def test_a_late_report_counts_while_nobody_else_has_the_job(tmp_path):
     async with opened(tmp_path, is_working=False) as parts:
         execution_id = await begin(parts, CHAIN)
         [work] = await parts.dispatch.poll("slow", 1)
-        parts.queue.expire(parts.clock.now() + 1000)
+        parts.queue.expire(parts.clock.monotonic() + 1000)
 
         word = await parts.dispatch.report(whole_report(parts, work))
 

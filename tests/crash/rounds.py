@@ -18,7 +18,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +30,6 @@ CHILD_COUNT = 2
 SECONDS_MAX = 60.0
 REPORT_WINDOW_SECONDS = 0.5
 KILLS_MAX = 3
-FINISHES_MAX = 3
 LOOK_SECONDS = 0.002
 JITTER_SECONDS_MAX = 0.05
 
@@ -74,7 +72,7 @@ class Outcome(NamedTuple):
     faults: list[str]
 
 
-def noetl(*words: str, home: Path) -> "subprocess.Popen[str]":
+def noetl(*words: str, home: Path, **options: Any) -> "subprocess.Popen[str]":
     """Start one command, in a session of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "noetl", *words],
@@ -83,6 +81,7 @@ def noetl(*words: str, home: Path) -> "subprocess.Popen[str]":
         text=True,
         env={**os.environ, "NOETL_HOME": str(home)},
         start_new_session=True,
+        **options,
     )
 
 
@@ -137,12 +136,11 @@ def play(seed: int, folder: Path, model: Undisturbed, moments: Sequence[float] |
 
 
 def finish(home: Path, world: World) -> str:
-    """Resume until it ends; what was printed then, or nothing if it never does."""
-    for _ in range(FINISHES_MAX):
-        with suppress(subprocess.TimeoutExpired):
-            if printed := ended(go_on(home, world))[0]:
-                return printed
-    return ""
+    """Resume it; what was printed at its end, or nothing if it does not end."""
+    try:
+        return ended(go_on(home, world))[0]
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def disturb(
@@ -167,7 +165,8 @@ def wait_for(process: "subprocess.Popen[str]", world: World, moment: float, mode
     before = world.executions()
     wanted = before + moment * (model.executions - before)
     until = time.monotonic() + SECONDS_MAX
-    while world.executions() < wanted and process.poll() is None and time.monotonic() < until:
+    while world.executions() < wanted and process.poll() is None:
+        assert time.monotonic() < until, "it does not go on"
         time.sleep(LOOK_SECONDS)
 
 

@@ -1,7 +1,6 @@
 """The world around a run breaks: disks fill up, files vanish, two come at once, tasks end the process they run in."""
 
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -29,6 +28,13 @@ LONG = (
       iterator: number
       spec: {mode: parallel, max_in_flight: 50}
     tool: {kind: noop, input: {number: "{{ iter.number }}"}}
+"""
+)
+LARGE = (
+    HEAD
+    + """workflow:
+  - step: make
+    tool: {kind: python, input: {code: "result = [7] * 600000"}}
 """
 )
 DEADLY = (
@@ -92,10 +98,10 @@ def at_the_gate(gate, tmp_path, home):
         yield process
 
 
-def start(tmp_path, home, text, *words):
+def start(tmp_path, home, text, *words, **options):
     playbook = tmp_path / "playbook.yaml"
     playbook.write_text(text)
-    return noetl("run", str(playbook), *words, "--format", "json", home=home)
+    return noetl("run", str(playbook), *words, "--format", "json", home=home, **options)
 
 
 def resumed(home):
@@ -136,25 +142,22 @@ def fill(file):
             filler.write(bytes(4096))
 
 
-@pytest.mark.spec("EV-06")
-def test_a_run_over_a_file_size_limit_stops_and_goes_on_without_it(tmp_path, home):
-    playbook = tmp_path / "long.yaml"
-    playbook.write_text(LONG)
-    limited = subprocess.run(
-        [sys.executable, "-m", "noetl", "run", str(playbook), "--format", "json"],
-        env={**os.environ, "NOETL_HOME": str(home)},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+@pytest.mark.spec("EV-06", "RS-01")
+@pytest.mark.parametrize("text", [LONG, LARGE], ids=["log", "results"])
+def test_a_run_over_a_file_size_limit_stops_and_goes_on_without_it(text, tmp_path, home):
+    limited = start(tmp_path, home, text, preexec_fn=limit_files)
+    _, errors = ended(limited)
 
     code, summary = resumed(home)
 
-    assert limited.returncode == 1, limited.stderr
-    assert "is full" in limited.stderr
-    assert "Traceback" not in limited.stderr
-    assert (code, summary["output"]["loop"]["done"]) == (0, 3000)
+    assert limited.returncode == 1, errors
+    assert "is full" in errors
+    assert "Traceback" not in errors
+    assert (code, summary["status"]) == (0, "success")
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
 
 
 def test_a_run_whose_store_was_removed_says_so_and_does_not_claim_success(tmp_path, home, gate):

@@ -30,14 +30,15 @@ NEW = {"step": "new", "tool": {"kind": "noop", "input": {"made": "{{ output.data
 BACK = {**NEW, "next": {"arcs": [{"step": "end"}]}}
 
 
-def playbook():
-    return playbook_of(Text(data=text_of(PLANNER), name="t.yaml"), declarations)
+def loaded(body=PLANNER):
+    text = Text(data=text_of(body), name="t.yaml")
+    playbook = playbook_of(text, declarations)
+    return Loaded(playbook, Net(playbook), text)
 
 
 def refused(plan):
-    found = playbook()
     with pytest.raises(BadPlan) as caught:
-        new_steps(found, found.steps, steps_of(plan), declarations)
+        new_steps(loaded(), [], steps_of(plan), declarations)
     return str(caught.value)
 
 
@@ -94,14 +95,27 @@ def test_a_plan_is_checked_like_any_playbook(step, message):
 
 @pytest.mark.spec("RT-08")
 def test_planned_steps_stand_beside_those_of_the_playbook_and_change_none():
-    found = playbook()
+    base = loaded()
+    found = base.playbook
 
-    made = extended(Loaded(found, Net(found)), [[BACK], [{**NEW, "step": "newer"}]], declarations)
+    made = extended(base, [[BACK], [{**NEW, "step": "newer"}]], declarations)
 
     assert list(made.playbook.steps) == ["think", "end", "new", "newer"]
     assert [made.playbook.steps[name] is found.steps[name] for name in ("think", "end")] == [True, True]
     assert made.net.reach("new") == {"end"}
     assert list(found.steps) == ["think", "end"]
+
+
+@pytest.mark.spec("RT-08", "PB-06")
+def test_planned_steps_see_the_workbook_and_the_defaults_of_their_playbook():
+    base = loaded(
+        PLANNER + "    workbook: {greet: {kind: noop, input: {text: hello}}}\n    executor: {spec: {pool: big}}\n"
+    )
+
+    made = extended(base, [[{"step": "new", "tool": {"kind": "workbook", "task": "greet"}}]], declarations)
+
+    assert made.playbook.steps["new"].pool == "big"
+    assert made.playbook.steps["new"].tasks[0].kind == "workbook"
 
 
 # --- decisions -------------------------------------------------------------------------------------------------------

@@ -142,6 +142,40 @@ def test_a_loop_that_fails_ends_with_step_failed_and_nothing_else():
     assert (went_to(made), made.status) == (["b"], "success")
 
 
+@pytest.mark.spec("ST-01")
+def test_a_step_is_gate_then_loop_then_pipeline_then_router():
+    made = ran(
+        """
+        workflow:
+          - step: start
+            spec: {policy: {admit: {rules: [{when: "{{ true }}", then: {allow: true}}]}}}
+            loop: {in: [1, 2], iterator: n}
+            tool: [{name: one, kind: noop}, {name: two, kind: noop}]
+            next: {arcs: [{step: end}]}
+          - {step: end, tool: {kind: noop}}
+        """
+    )
+
+    iteration = [
+        "loop.iteration.started",
+        "task.started",
+        "task.done",
+        "task.started",
+        "task.done",
+        "loop.iteration.done",
+    ]
+    assert made.names()[3:19] == [
+        "step.scheduled",
+        "step.started",
+        "loop.started",
+        *iteration,
+        *iteration,
+        "loop.done",
+    ]
+    assert made.names()[19:21] == ["next.evaluated", "step.scheduled"]
+    assert [one.task.label for one in made.invocations[:4]] == ["one", "two", "one", "two"]
+
+
 # --- args and set ----------------------------------------------------------------------------------------------------
 
 

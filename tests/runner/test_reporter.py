@@ -2,13 +2,23 @@
 
 import asyncio
 
+import pytest
+
 from noetl.engine.commands import Report, Work
 from noetl.engine.events import TaskStarted
 from noetl.engine.state import Progress
+from noetl.errors import DiskFull
 from noetl.queues.contract import ACCEPTED
 from noetl.runner.reporter import DELAY_SECONDS, Reporter
 
 SECONDS_MAX = 5.0
+
+
+class DeadServer:
+    """A transport that cannot deliver."""
+
+    async def report(self, report: Report) -> str:
+        raise DiskFull("here")
 
 
 class SlowServer:
@@ -27,7 +37,7 @@ class SlowServer:
         return await asyncio.wait_for(self.reports.get(), SECONDS_MAX)
 
 
-def a_reporter(server: SlowServer) -> Reporter:
+def a_reporter(server: SlowServer | DeadServer) -> Reporter:
     work = Work(execution_id=1, run=1, iter=-1, lease=7, step="fetch", sha="5ha", progress=Progress(ctx={}))
     return Reporter(server, work)  # type: ignore[arg-type]  # a worker's half that only reports
 
@@ -70,3 +80,13 @@ async def test_the_last_report_of_a_job_waits_for_the_one_before_and_takes_all_t
 
     assert (last.n, last.is_final, [event.task for event in last.events]) == (2, True, ["second", "third"])
     assert server.reports.empty()
+
+
+async def test_a_report_that_fails_in_the_background_fails_the_job_when_it_reports_next():
+    reporter = a_reporter(DeadServer())
+    reporter.add([started("first")])
+    reporter.soon()
+    await asyncio.sleep(4 * DELAY_SECONDS)  # it was sent, and nobody waited for it
+
+    with pytest.raises(DiskFull):
+        reporter.check()

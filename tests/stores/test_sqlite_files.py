@@ -206,3 +206,16 @@ async def test_a_store_of_an_older_schema_is_brought_up_to_date(path, tmp_path, 
 def test_a_library_that_is_too_old_is_refused_with_both_versions():
     with pytest.raises(StoreUnusable, match=r"3\.35\.0 or newer, but this Python has 3\.34\.1"):
         sqlite_database.require_sqlite((3, 34, 1))
+
+
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
+async def test_a_file_that_was_taken_away_acknowledges_nothing_more(path, store, tmp_path, is_replaced):
+    await begin(store, [started(1)])
+    if is_replaced:
+        (tmp_path / "other.db").touch()
+        (tmp_path / "other.db").replace(path)
+    else:
+        path.unlink()
+
+    with pytest.raises(StoreUnusable, match="was removed or replaced"):
+        await begin(store, [started(1)])

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from noetl.clock import Clock
-from noetl.dsl.check import Checked, check
+from noetl.dsl.check import Checked, check, drafts_of
 from noetl.dsl.findings import ERROR, Finding, as_text
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.model import Playbook
@@ -47,6 +47,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
     playbook: Playbook
     net: Net
+    text: Text
 
 
 class Catalog:
@@ -61,7 +62,8 @@ class Catalog:
 
     async def register(self, text: Text) -> Entry:
         """Keep a playbook that checks; the same content again is the same version."""
-        loaded = self._load(text)
+        known = await self.store.entry_by_sha(text.sha)
+        loaded = self._load(text, is_checked=known is not None)
         entry = Entry(
             path=loaded.playbook.path,
             version=0,
@@ -91,29 +93,40 @@ class Catalog:
 
     async def loaded(self, sha: str, planned: list[list[Any]]) -> Loaded:
         """The playbook that an execution runs, with the steps planned for it."""
-        from noetl.control.planning import extended
-
         if sha not in self._loaded:
             entry = await self.store.entry_by_sha(sha)
             if entry is None:
                 raise UnknownPlaybook(sha)
-            self._load(text_of(entry))
+            self._load(text_of(entry), is_checked=True)
         loaded = self._loaded[sha]
         if sha not in self._runnable:
             refuse_missing(loaded.playbook, self.kinds)
             self._runnable.add(sha)
-        return extended(loaded, planned, self.kinds) if planned else loaded
+        return self._extended(sha, loaded, planned) if planned else loaded
 
-    def _load(self, text: Text) -> Loaded:
+    def _extended(self, sha: str, loaded: Loaded, planned: list[list[Any]]) -> Loaded:
+        """Every job of the execution asks for the same plan: it is made once."""
+        from noetl.control.planning import extended
+
+        key = hashlib.sha256(sha.encode() + msgspec.json.encode(planned)).hexdigest()
+        found = self._loaded.get(key)
+        return found or self._keep(key, extended(loaded, planned, self.kinds))
+
+    def _load(self, text: Text, *, is_checked: bool) -> Loaded:
+        """`is_checked`: it is in the catalog, so it was found valid when it came in."""
         found = self._loaded.get(text.sha)
         if found is None:
-            playbook = playbook_of(text, self.kinds)
-            found = self._loaded[text.sha] = Loaded(playbook, Net(playbook))
-            while len(self._loaded) > PLAYBOOKS_MAX:
-                oldest = next(iter(self._loaded))
-                del self._loaded[oldest]
-                self._runnable.discard(oldest)
+            playbook = known_playbook(text, self.kinds) if is_checked else playbook_of(text, self.kinds)
+            found = self._keep(text.sha, Loaded(playbook, Net(playbook), text))
         return found
+
+    def _keep(self, key: str, loaded: Loaded) -> Loaded:
+        self._loaded[key] = loaded
+        while len(self._loaded) > PLAYBOOKS_MAX:
+            oldest = next(iter(self._loaded))
+            del self._loaded[oldest]
+            self._runnable.discard(oldest)
+        return loaded
 
 
 def text_of(entry: Entry) -> Text:
@@ -129,6 +142,12 @@ def playbook_of(text: Text, kinds: Kinds) -> Playbook:
         found = "no playbook" if not checked.drafts else f"{len(checked.drafts)} playbooks"
         raise InvalidPlaybook(text.name, f"one file runs one playbook, but there is {found} in it", [], checked.source)
     return normalize(checked.drafts[0])
+
+
+def known_playbook(text: Text, kinds: Kinds) -> Playbook:
+    """The playbook of a text that was checked when it was registered."""
+    drafts = drafts_of(text.data, text.name, kinds, is_legacy=text.is_legacy, is_upstream=text.is_upstream)
+    return normalize(drafts[0])
 
 
 def invalid(name: str, checked: Checked) -> InvalidPlaybook:

@@ -198,10 +198,9 @@ class Following:
 
     async def _check_plan(self, wanted: ops.PlanWanted) -> Operation:
         live = await self.intake.executions.get(wanted.execution_id)
-        playbook = live.loaded.playbook
         try:
             steps = steps_of(wanted.data)
-            new_steps(playbook, playbook.steps, steps, self.catalog.kinds)
+            new_steps(live.loaded, live.state.planned, steps, self.catalog.kinds)
         except BadPlan as error:
             return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, error=error.as_data())
         return ops.Planned(execution_id=wanted.execution_id, run=wanted.run, steps=steps)

@@ -8,7 +8,6 @@ Both are removed by whoever asked.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,9 @@ from typing import Any
 import msgspec
 
 from noetl.clock import Clock
-from noetl.errors import NoetlError, OperatorError, RequestError
+from noetl.errors import NoetlError
 
 LOOK_SECONDS = 0.1
-ANSWER_SECONDS_MAX = 10.0
 REQUEST_BYTES_MAX = 1024 * 1024
 REQUEST, ANSWER, PART = ".request", ".answer", ".part"
 
@@ -80,31 +78,3 @@ def write_whole(file: Path, data: bytes) -> None:
     part.write_bytes(data)
     part.chmod(0o600)
     part.replace(file)
-
-
-def ask(folder: Path, request: Request, holder: str) -> dict[str, Any]:
-    """Hand a request to the process that has the store, and wait for its answer."""
-    if not folder.is_dir():
-        raise OperatorError(f"{holder} has the store, but takes no requests; try again when it has started")
-    file = folder / f"{os.getpid()}-{time.monotonic_ns()}{REQUEST}"
-    write_whole(file, msgspec.json.encode(request))
-    answer_file = file.with_suffix(ANSWER)
-    try:
-        answer = _awaited(answer_file)
-    finally:
-        file.unlink(missing_ok=True)
-        answer_file.unlink(missing_ok=True)
-    if answer is None:
-        raise OperatorError(f"{holder} did not answer within {ANSWER_SECONDS_MAX:.0f} s; try again")
-    if answer.error:
-        raise RequestError(answer.error)
-    return answer.result
-
-
-def _awaited(file: Path) -> Answer | None:
-    until = time.monotonic() + ANSWER_SECONDS_MAX
-    while time.monotonic() < until:
-        if file.exists():
-            return msgspec.json.decode(file.read_bytes(), type=Answer)
-        time.sleep(LOOK_SECONDS / 2)
-    return None

@@ -126,10 +126,9 @@ class Intake:
         try:
             await turn.decide_all(batch)
             await turn.commit()
+            self._conclude(turn)
         except Exception as error:
             self._give_up(turn, batch, error)
-            return
-        self._conclude(turn)
 
     def _conclude(self, turn: Turn) -> None:
         now = self.clock.monotonic()
@@ -156,7 +155,7 @@ class Intake:
                 yield change
 
     def _give_up(self, turn: Turn, batch: list[Asked], error: Exception) -> None:
-        """Nothing of the batch stands: forget what memory made of it and tell everybody."""
+        """Only the log knows what stands of the batch: forget what memory made of it, and leave nobody waiting."""
         for execution_id in turn.shares:
             self.executions.forget(execution_id)
         self.failure = error

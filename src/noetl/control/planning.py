@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from noetl.control.catalog import Loaded, Text, playbook_of
+from noetl.dsl.check import documents_of
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.model import Playbook, Step
 from noetl.engine.net import Net
@@ -20,7 +21,6 @@ from noetl.errors import InvalidPlaybook
 from noetl.references import is_reference
 
 STEPS_MAX = 1000
-HEAD = {"apiVersion": "noetl.io/v2", "kind": "Playbook"}
 
 
 class BadPlan(Exception):
@@ -44,39 +44,31 @@ def steps_of(data: Any) -> list[Any]:
 
 def extended(loaded: Loaded, planned: list[list[Any]], kinds: Kinds) -> Loaded:
     """A playbook with the steps that were planned for one execution."""
-    steps = dict(loaded.playbook.steps)
-    for plan in planned:
-        steps.update(new_steps(loaded.playbook, steps, plan, kinds))
-    playbook = msgspec.structs.replace(loaded.playbook, steps=steps)
-    return Loaded(playbook, Net(playbook))
+    for count, plan in enumerate(planned):
+        steps = {**loaded.playbook.steps, **new_steps(loaded, planned[:count], plan, kinds)}
+        playbook = msgspec.structs.replace(loaded.playbook, steps=steps)
+        loaded = Loaded(playbook, Net(playbook), loaded.text)
+    return loaded
 
 
-def new_steps(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds: Kinds) -> dict[str, Step]:
-    """The steps of one plan; raises BadPlan."""
+def new_steps(loaded: Loaded, earlier: list[list[Any]], plan: list[Any], kinds: Kinds) -> dict[str, Step]:
+    """The steps of one plan, for a playbook that `earlier` plans have extended; raises BadPlan."""
     if not plan:
         return {}
     names = [step.get("step") for step in plan]
-    taken = sorted(str(name) for name in names if name in known)
+    taken = sorted(str(name) for name in names if name in loaded.playbook.steps)
     if taken:
         raise BadPlan(f"the plan names steps that exist already: {', '.join(taken)}")
-    made = _parsed(playbook, known, plan, kinds)
+    made = _parsed(loaded.text, [*earlier, plan], kinds)
     return {name: step for name, step in made.steps.items() if name in names}
 
 
-def _parsed(playbook: Playbook, known: dict[str, Step], plan: list[Any], kinds: Kinds) -> Playbook:
-    """Check a plan as the workflow of a playbook in which the known steps stand as places to go to."""
-    others: list[Any] = [{"step": name, "tool": {"kind": "noop"}} for name in known]
-    names = [step["step"] for step in plan if isinstance(step.get("step"), str)]
-    arcs = [{"step": name} for name in dict.fromkeys([*names, *known])]
-    root: Any = {"step": "__plan__", "next": {"spec": {"mode": "inclusive"}, "arcs": arcs}}
-    document = {
-        **HEAD,
-        "metadata": {"name": playbook.name},
-        "workload": playbook.workload,
-        "executor": {"spec": {"entry_step": "__plan__"}},
-        "workflow": [root, *plan, *others],
-    }
+def _parsed(text: Text, plans: list[list[Any]], kinds: Kinds) -> Playbook:
+    """The playbook as if its author had written the planned steps: they see its workbook, keychain and defaults."""
+    document = next(one for one in documents_of(text.data, text.name))
+    workflow = [*document["workflow"], *(step for plan in plans for step in plan)]
+    data = msgspec.json.encode({**document, "workflow": workflow})
     try:
-        return playbook_of(Text(data=msgspec.json.encode(document), name="plan"), kinds)
+        return playbook_of(msgspec.structs.replace(text, data=data, name="plan"), kinds)
     except InvalidPlaybook as error:
         raise BadPlan(f"the plan does not check: {error.report.splitlines()[0] if error.report else error}") from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any, cast
 
 import msgspec
 
@@ -15,10 +16,9 @@ from noetl.dsl.dialects.reading import translate
 from noetl.dsl.draft import Draft
 from noetl.dsl.findings import ERROR, WARNING, Finding, usefulness
 from noetl.dsl.kinds import Kinds
-from noetl.dsl.nodes import Mapping
+from noetl.dsl.nodes import Mapping, plain
 from noetl.dsl.parse import parse
 from noetl.dsl.read import Reading, read
-from noetl.dsl.rules import document_rules, text_rules
 from noetl.dsl.shapes import OTHER_KINDS
 from noetl.dsl.source import Source
 
@@ -63,6 +63,23 @@ def check(
     return Checked(reading.source, drafts, safe, len(kept) >= FINDINGS_MAX)
 
 
+def drafts_of(data: bytes | str, name: str, kinds: Kinds, *, is_legacy: bool, is_upstream: bool) -> list[Draft]:
+    """The documents of a text that is known to check: the same drafts, without asking any rule."""
+    reading = read(data, name)
+    return [
+        make_draft(reading.source, document, kinds, is_legacy=is_legacy, is_upstream=is_upstream)
+        for document in reading.documents
+        if isinstance(document, Mapping) and document.text("kind") not in OTHER_KINDS
+    ]
+
+
+def documents_of(data: bytes | str, name: str) -> list[dict[str, Any]]:
+    """The playbooks of a text as plain data."""
+    found = read(data, name).documents
+    documents = [one for one in found if isinstance(one, Mapping) and one.text("kind") not in OTHER_KINDS]
+    return [cast(dict[str, Any], plain(document)) for document in documents]
+
+
 def without_shared_edits(finding: Finding, shared: Spans) -> Finding:
     """No repair where aliases repeat a text: what is right for one use may be wrong for another."""
     is_shared = any(is_within(edit.start, edit.end, shared) for edit in finding.edits)
@@ -85,12 +102,16 @@ def make_draft(source: Source, root: Mapping, kinds: Kinds, *, is_legacy: bool, 
 
 def text_findings(reading: Reading) -> Iterable[Finding]:
     """What is wrong with the text itself."""
+    from noetl.dsl.rules import text_rules  # many small modules, which a playbook that was checked before needs not
+
     for rule in text_rules():
         yield from islice(rule(reading), FINDINGS_MAX)
 
 
 def draft_findings(draft: Draft) -> Iterable[Finding]:
     """What is wrong with one playbook."""
+    from noetl.dsl.rules import document_rules
+
     for rule in document_rules():
         yield from islice(rule(draft), FINDINGS_MAX)
 

@@ -19,21 +19,24 @@ def admit_all(decision: Decision) -> bool:
     """Ask every token that may have a new answer; whether any step was scheduled."""
     state = decision.state
     before = state.last_run
+    joins: set[str] = set()  # those asked already: a thousand tokens at a join are one question
     for token in sorted(state.tokens.values(), key=lambda token: token.id):
         if token.id in state.tokens and (not token.is_denied or decision.has_ctx_changed):
-            _ask(decision, token)
+            _ask(decision, token, joins)
         if state.is_failing and not state.is_best_effort:
             break
     return state.last_run != before
 
 
-def _ask(decision: Decision, token: Token) -> None:
+def _ask(decision: Decision, token: Token, joins: set[str]) -> None:
     step = decision.playbook.steps[token.step]
-    if step.admission.is_join:
+    if not step.admission.is_join:
+        if not _is_partition_busy(decision, token):
+            _try(decision, step, [token])
+    elif token.step not in joins:
+        joins.add(token.step)
         if can_join(decision, token.step):
             _try(decision, step, waiting_at(decision, token.step))
-    elif not _is_partition_busy(decision, token):
-        _try(decision, step, [token])
 
 
 def _is_partition_busy(decision: Decision, token: Token) -> bool:

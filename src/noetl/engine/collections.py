@@ -14,11 +14,10 @@ import msgspec
 from noetl.dsl.model import Loop as LoopModel
 from noetl.engine.commands import Around, BlobMade
 from noetl.engine.decision import Decision
+from noetl.engine.rows import payload_bytes_max
 from noetl.engine.state import Loop, Run, State
 from noetl.engine.values import fault, plain
 from noetl.references import JSON, Reference
-
-ROW_RESERVE_BYTES = 8 * 1024  # of an event row, for all but its data
 
 encode = msgspec.json.Encoder().encode
 
@@ -50,14 +49,9 @@ def collection_of(decision: Decision, found: Any, loop: LoopModel) -> dict[str, 
         raise fault("type", f"loop.in needs a list, a range or a reference to a list, but got {kind}", loop.place)
     items = plain(found, loop.place)
     data = encode(items)
-    if len(data) <= inline_bytes_max(decision):
+    if len(data) <= payload_bytes_max(decision.playbook):
         return {"count": len(items), "items": items}
     return {"count": len(items), "ref": blob(decision, data)}
-
-
-def inline_bytes_max(decision: Decision) -> int:
-    limit = decision.playbook.settings.max_payload_bytes
-    return max(limit - ROW_RESERVE_BYTES, limit // 2)
 
 
 def blob(decision: Decision, data: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from noetl.engine.merging import MergeFault, finished
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.routing import fail_step, route
+from noetl.engine.rows import check_written, payload_bytes_max
 from noetl.engine.state import Loop, Run
 from noetl.engine.values import Fault, check_ctx, writes
 
@@ -51,6 +52,7 @@ def close(decision: Decision, run: Run, output: Envelope) -> None:
             patches = _merged(run, loop)
             patches += _step_set(decision, run, output, patches)
             check_ctx(decision.state.ctx, patches, decision.step(run).place)
+            check_written(decision.playbook, [patches], decision.step(run).place)
             _close_outermost(decision, run, loop, output, patches)
     except MergeFault as problem:
         _fail(decision, run, Error(kind=problem.kind, message=problem.message).as_data())
@@ -103,6 +105,9 @@ def _step_set(decision: Decision, run: Run, output: Envelope, patches: list[Patc
 
 
 def _close_outermost(decision: Decision, run: Run, loop: Loop, output: Envelope, patches: list[Patch]) -> None:
+    """The loop's boundary; data that the writes leave no room for is stored (RS-01)."""
+    if patches and "data" in output and len(encode([output, patches])) > payload_bytes_max(decision.playbook):
+        output = {**views.without_data(output), "ref": output["ref"] or blob(decision, encode(output["data"]))}
     decision.emit(
         facts.LoopDone(ts=decision.now, run=run.id, step=run.step, output=output, patches=patches, **counts(loop))
     )

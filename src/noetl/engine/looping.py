@@ -17,11 +17,12 @@ from noetl.dsl.model import Loop as LoopModel
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine import scopes, views
-from noetl.engine.collections import around, collection_of, inline_bytes_max
+from noetl.engine.collections import around, collection_of
 from noetl.engine.commands import Counted, CountWanted, ElementRead, ElementWanted, MoreWanted
 from noetl.engine.decision import Decision
 from noetl.engine.loop_ends import finish
 from noetl.engine.routing import fail_step
+from noetl.engine.rows import payload_bytes_max
 from noetl.engine.runs import outermost
 from noetl.engine.state import Loop, Run
 from noetl.engine.values import Fault, rendered
@@ -117,7 +118,7 @@ def start(decision: Decision, loop: LoopModel, spot: Spot, collection: dict[str,
             is_held=is_held(step),
             reducers=loop.reducers,
             has_inner=loop.inner is not None,
-            inline_bytes_max=inline_bytes_max(decision),
+            inline_bytes_max=payload_bytes_max(decision.playbook),
             parent_run=spot.outer.id if spot.outer else 0,
             parent_iter=spot.index,
             **collection,

@@ -36,6 +36,7 @@ from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
 from noetl.engine.progress import END, fold
+from noetl.engine.rows import check_written
 from noetl.engine.scene import Scene
 from noetl.engine.values import Fault, Scope, check_ctx, fault, rendered, rendered_data, seconds_of, writes
 
@@ -171,6 +172,7 @@ class Pipeline(Scene):
         verdict, error, delay = self._after_retries(task, verdict, scope, answer, chance)
         patches = [*(answer.patches if answer else ()), *self._writes(task, verdict, rule, scope)]
         check_ctx(self.progress.ctx, patches, task.place)
+        check_written(self.playbook, [patches], task.place)
         now_patches, held = self._split(patches)
         done = TaskDone(
             **self._ids(task, now),
@@ -280,17 +282,21 @@ class Pipeline(Scene):
         """The pipeline has ended: the boundary of its step run or iteration."""
         if self.progress.is_failed:
             return self._boundary_failed(self.progress.error or {}, now)
-        if self.has_loop:
-            output = self._last_recorded() or views.NOTHING
-            return LoopIterationDone(
-                ts=now,
-                run=self.work.run,
-                iter=self.work.iter,
-                lease=self.work.lease,
-                output=output,
-                patches=self.progress.held,
-            )
-        return self._step_done(now)
+        return self._iteration_done(now) if self.has_loop else self._step_done(now)
+
+    def _iteration_done(self, now: float) -> Event:
+        try:
+            check_written(self.playbook, [self.progress.held], self.step.place)
+        except Fault as found:
+            return self.fail(found.error, now)
+        return LoopIterationDone(
+            ts=now,
+            run=self.work.run,
+            iter=self.work.iter,
+            lease=self.work.lease,
+            output=self._last_recorded() or views.NOTHING,
+            patches=self.progress.held,
+        )
 
     def _last_recorded(self) -> Envelope | None:
         return self.progress.outputs[self.progress.last] if self.progress.last else None
@@ -300,8 +306,9 @@ class Pipeline(Scene):
         try:
             patches = [] if self.work.compensates else writes(self.step.set, self._step_scope())
             check_ctx(self.progress.ctx, patches, self.step.place)
+            check_written(self.playbook, [patches], self.step.place)
         except Fault as found:
-            return self._boundary_failed({**found.error.as_data(), "step": self.step.name}, now)
+            return self.fail(found.error, now)
         is_plan = self.step.is_planner and not self.work.compensates
         return StepDone(
             ts=now,

@@ -12,6 +12,7 @@ from noetl.engine import views
 from noetl.engine.commands import Planned, PlanWanted
 from noetl.engine.decision import Decision
 from noetl.engine.events import Fired, Patch
+from noetl.engine.rows import check_written
 from noetl.engine.state import Run
 from noetl.engine.values import Fault, check_ctx, holds, rendered_data, writes
 
@@ -135,6 +136,7 @@ def _fire(decision: Decision, step: Step, run: Run, matched: list[int]) -> tuple
         fired.append(one)
         patches += writes(arc.set, scope)
     check_ctx(decision.state.ctx, patches, step.router.place)
+    check_written(decision.playbook, [patches, [one.args for one in fired if one.args]], step.router.place)
     return fired, patches
 
 

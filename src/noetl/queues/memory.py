@@ -185,6 +185,8 @@ class MemoryQueue:
         if entry is not None and entry.lease == report.lease:
             entry.last_report = report.n
             entry.deliveries = 0
+            if entry.state == READY and entry.worker:  # it ran out, but nobody else has claimed it: it goes on
+                self._move(entry, LEASED)
             if entry.state == LEASED:
                 entry.until = now + self.lease_seconds
 
@@ -201,9 +203,11 @@ class MemoryQueue:
     def expire(self, now: float) -> list[Claim]:
         lost = []
         for entry in self._overdue(now):
-            claim = Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries)
+            claim, worker = Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries), entry.worker
             self._make_ready(entry, now)  # the lease stays: a late report counts until someone else claims the job
-            if entry.group:
+            if not entry.group:
+                entry.worker = worker
+            else:
                 self._holders.pop(entry.group, None)  # its worker may be lost: any other one may go on
             if entry.deliveries >= DELIVERIES_MAX:
                 lost.append(claim)

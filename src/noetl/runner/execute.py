@@ -15,8 +15,9 @@ import msgspec
 from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
-from noetl.engine.events import TaskWaiting
+from noetl.engine.events import Event, LoopIterationDone, StepDone, TaskDone, TaskWaiting
 from noetl.engine.pipeline import Answer, Invocation, Pipeline
+from noetl.engine.rows import check_written
 from noetl.engine.values import Fault
 from noetl.errors import NoetlError
 from noetl.queues.contract import Transport
@@ -81,7 +82,12 @@ class Execution:
                 return
             if not await self._run_task(task):
                 return
-        await reporter.final(pipeline.finish(self.now()))
+        await reporter.final(await self._fitted(pipeline.finish(self.now())))
+
+    async def _fitted(self, event: Event) -> Event:
+        if isinstance(event, TaskDone | StepDone | LoopIterationDone):
+            return await self.kit.invoker.fitted(self.playbook, event)
+        return event
 
     def now(self) -> float:
         return self.kit.clock.now()
@@ -163,7 +169,8 @@ class Execution:
         if answer is None:
             return False
         self.reporter.check()
-        self.reporter.add([pipeline.close(invocation, answer, self.now(), self.kit.chance())])
+        done = pipeline.close(invocation, answer, self.now(), self.kit.chance())
+        self.reporter.add([await self._fitted(done)])
         await self.reporter.flush_if_large()
         return True
 
@@ -196,7 +203,9 @@ class Execution:
             given = invocation.input
             if target is not None:
                 given = workbook.input_of(target, workbook.scope_of(self.pipeline, invocation, target), {})
-            await self._park(invocation.task, child=children.wanted(invocation, given))
+            wanted = children.wanted(invocation, given)
+            check_written(self.playbook, [wanted["payload"]], task.place)
+            await self._park(invocation.task, child=wanted)
             return None
         meta = {"attempt": invocation.attempt, "ts": self.now(), "trace": self.work.trace_id}
         return await self.kit.invoker.answer(self.playbook, task, children.answered(child), meta)

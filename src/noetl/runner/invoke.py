@@ -18,10 +18,12 @@ import msgspec
 from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
+from noetl.engine.events import LoopIterationDone, StepDone, TaskDone
 from noetl.engine.output import Output, envelope, failure
 from noetl.engine.pipeline import Answer
+from noetl.engine.rows import payload_bytes_max, row_bytes_max
 from noetl.engine.values import Fault, plain
-from noetl.errors import NoetlError
+from noetl.errors import NoetlError, ResultError
 from noetl.keychain.contract import Keychain
 from noetl.keychain.secret import revealed
 from noetl.references import is_reference
@@ -29,10 +31,11 @@ from noetl.results.contract import Results
 from noetl.runner.toolbox import Toolbox
 from noetl.tools.contract import Call
 
-ROW_RESERVE_BYTES = 8 * 1024  # of an event row, for all but the payload
+LINES_LEFT_OUT = "(what it printed is left out: the row is full)"
 MESSAGE_CHARACTERS_MAX = 2_000
 
 encode = msgspec.json.Encoder().encode
+Finished = TaskDone | StepDone | LoopIterationDone
 
 
 class Invoker:
@@ -119,9 +122,8 @@ class Invoker:
         except Fault as fault:
             refused = Output(error=fault.error, helpers=output.helpers)
             hand = recorded = envelope(refused, meta)
-        except NoetlError as error:
-            refused = failure(getattr(error, "kind", "exception"), str(error))
-            hand = recorded = envelope(refused, meta)
+        except ResultError as error:  # a full disk is no failure of the task: that stops the worker
+            hand = recorded = envelope(failure(error.kind, str(error)), meta)
         return Answer(
             recorded=recorded,
             hand=hand,
@@ -154,16 +156,35 @@ class Invoker:
         made["meta"]["is_stored"] = True  # by us, so that a redelivery puts it back into the pipeline's hands
         return made, {name: value for name, value in made.items() if name != "data"}
 
+    async def fitted(self, playbook: Playbook, event: Finished) -> Finished:
+        """An event that a row can hold: a payload that the rest leaves no room for is stored too (RS-01)."""
+        output = event.output
+        if output is None or (is_small(output.get("data")) and not has_more(event)):
+            return event
+        size_max = row_bytes_max(playbook)
+        if len(encode(event)) <= size_max:
+            return event
+        if "data" in output:
+            event = msgspec.structs.replace(event, output=await self._stored(output))
+        if isinstance(event, TaskDone) and event.logs and len(encode(event)) > size_max:
+            event = msgspec.structs.replace(event, logs=[LINES_LEFT_OUT])
+        return event
+
+    async def _stored(self, output: dict[str, Any]) -> dict[str, Any]:
+        """A recorded envelope with its data outside the log."""
+        reference = output["ref"] or (await self.results.store(encode(output["data"]))).as_data()
+        kept = {name: value for name, value in output.items() if name != "data"}
+        return {**kept, "ref": reference, "meta": {**output["meta"], "is_stored": True}}
+
+
+def has_more(event: Finished) -> bool:
+    """Whether something of any size stands in an event besides its output."""
+    return bool(event.patches or (isinstance(event, TaskDone) and (event.held or event.logs)))
+
 
 @lru_cache(64)
 def folder_of(name: str) -> Path | None:
     return Path(name) if name else None
-
-
-def payload_bytes_max(playbook: Playbook) -> int:
-    """How large a payload may be in an event row."""
-    limit = playbook.settings.max_payload_bytes
-    return max(limit - ROW_RESERVE_BYTES, limit // 2)
 
 
 def is_small(data: Any) -> bool:

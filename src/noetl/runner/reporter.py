@@ -35,6 +35,7 @@ class Reporter:
         self._buffer: list[Event] = []
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None  # of a report in the background
 
     def add(self, events: list[Event]) -> None:
         self._buffer.extend(events)
@@ -54,6 +55,8 @@ class Reporter:
             await self._send(is_final=False, is_parked=False)
         except Dropped:
             pass  # seen by whoever looks at is_dropped next
+        except Exception as error:
+            self._failure = error  # raised where the job reports next
         finally:
             self._sending = None
             self.soon()  # what came in meanwhile found a report under way, and the tool that runs now may take long
@@ -92,6 +95,8 @@ class Reporter:
         self.check()
 
     def check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
         if self.is_dropped:
             raise Dropped
 
