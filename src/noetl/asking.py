@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from noetl.control.inbox import ANSWER, LOOK_SECONDS, REQUEST, Answer, Request, write_whole
-from noetl.errors import OperatorError, RequestError
+from noetl.errors import RequestError
 
 ANSWER_SECONDS_MAX = 10.0
 
 
-def ask(folder: Path, request: Request, holder: str) -> dict[str, Any]:
-    """Hand a request to the process that has the store, and wait for its answer."""
+def ask(folder: Path, request: Request) -> dict[str, Any] | None:
+    """Hand a request to the process that has the store; None: it did not answer, since it is ending or just begins."""
     if not folder.is_dir():
-        raise OperatorError(f"{holder} has the store, but takes no requests; try again when it has started")
+        return None
     file = folder / f"{os.getpid()}-{time.monotonic_ns()}{REQUEST}"
     write_whole(file, msgspec.json.encode(request))
     answer_file = file.with_suffix(ANSWER)
@@ -27,11 +27,9 @@ def ask(folder: Path, request: Request, holder: str) -> dict[str, Any]:
     finally:
         file.unlink(missing_ok=True)
         answer_file.unlink(missing_ok=True)
-    if answer is None:
-        raise OperatorError(f"{holder} did not answer within {ANSWER_SECONDS_MAX:.0f} s; try again")
-    if answer.error:
+    if answer is not None and answer.error:
         raise RequestError(answer.error)
-    return answer.result
+    return answer.result if answer else None
 
 
 def _awaited(file: Path) -> Answer | None:

@@ -44,6 +44,7 @@ from noetl.engine.events import (
 from noetl.engine.state import INCIDENT, State
 from noetl.errors import PayloadTooLarge, RequestError, WrongState
 from noetl.keychain.environment import EnvironmentKeychain
+from noetl.logs import logging_to
 from noetl.projections.progress import Progress
 from noetl.queues.memory import MemoryQueue
 from noetl.results.files import FileResults
@@ -82,7 +83,7 @@ class Embedded:
         self.keychain = EnvironmentKeychain(os.environ)
         self.queue = MemoryQueue(secrets.randbits(NONCE_BITS))
         self.catalog = Catalog(store, Kinds(), clock)
-        self.executions = Executions(store, self.catalog)
+        self.executions = Executions(store, self.catalog, self.results)
         self.intake = Intake(
             store=store,
             queue=self.queue,
@@ -364,5 +365,6 @@ def inbox_folder(settings: Settings) -> Path:
 async def embedded(settings: Settings, observer: Observer, wait_seconds: float = 0.0) -> AsyncIterator[Embedded]:
     """The parts of one process, over the store of the settings."""
     store = await SqliteStore.open(settings.store_path, wait_seconds=wait_seconds)
-    async with Embedded(settings, store, observer, SystemClock()) as parts:
-        yield parts
+    with logging_to(settings.store_path.with_suffix(".log")):
+        async with Embedded(settings, store, observer, SystemClock()) as parts:
+            yield parts

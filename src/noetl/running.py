@@ -18,6 +18,7 @@ from noetl.engine.state import RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
+WAIT_SECONDS = 5.0
 Begin = Callable[[Embedded], Coroutine[Any, Any, tuple[int, Loaded]]]
 
 
@@ -91,14 +92,17 @@ def _change(
     if not settings.store_path.exists():
         raise UnknownExecution(request.execution_id, settings.store_url)
 
-    async def changed() -> dict[str, Any]:
-        async with embedded(settings, Nobody()) as parts:
+    async def changed(wait_seconds: float) -> dict[str, Any]:
+        async with embedded(settings, Nobody(), wait_seconds) as parts:
             return await do(parts)
 
     try:
-        return asyncio.run(changed())
+        return asyncio.run(changed(0.0))
     except StoreBusy as busy:
-        return ask(inbox_folder(settings), request, busy.holder)
+        answer = ask(inbox_folder(settings), request)
+        if answer is not None:
+            return {**answer, "runs_in": busy.holder}
+    return asyncio.run(changed(WAIT_SECONDS))  # whoever had the store ended before it could answer
 
 
 def register(settings: Settings, request: RunRequest) -> dict[str, Any]:

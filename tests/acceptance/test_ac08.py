@@ -224,10 +224,24 @@ def test_a_value_over_the_limit_is_refused_wherever_it_is_written(noetl: Noetl, 
     assert_rows_within(noetl, LIMIT_BYTES)
 
 
-@pytest.mark.xfail(reason="a payload may have 1 MiB, and stands in two events")
+@pytest.mark.spec("RS-01")
 def test_a_large_payload_does_not_make_an_event_larger_than_the_limit(noetl: Noetl) -> None:
     (noetl.folder / "payload.json").write_text(json.dumps({"text": "x" * 100_000}))
+    body = """
+workflow:
+  - step: start
+    spec:
+      policy:
+        admit:
+          on_deny: wait
+          rules: [{when: "{{ ctx.go }}", then: {allow: true}}, {else: {then: {allow: false}}}]
+    tool: {kind: noop, input: {length: "{{ workload.text | length }}"}}
+"""
 
-    noetl.run("workflow:\n  - step: start\n    tool: {kind: noop}\n", "--payload", "@payload.json")
+    waiting = noetl.run(body, "--payload", "@payload.json")
+    number = waiting.document["execution_id"]
+    noetl("signal", number, "--set", "ctx.go=true")
+    done = noetl("resume", number, "--format", "json")
 
+    assert done.document["output"]["data"] == {"length": 100_000}
     assert_rows_within(noetl, LIMIT_BYTES)

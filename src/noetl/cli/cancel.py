@@ -34,4 +34,6 @@ def command(execution: str, reason: str, home: str | None, store: str | None, fo
         click.echo(as_json(found))
     else:
         click.echo(f"execution {found['execution_id']}: {status_word(found['status'])}")
+        if found["status"] == "running" and "runs_in" not in found:
+            click.echo(f"   next: noetl resume {found['execution_id']} undoes what its steps did", err=True)
     return exits.DONE

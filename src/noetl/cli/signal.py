@@ -37,6 +37,6 @@ def command(execution: str, assignments: Sequence[str], home: str | None, store:
     else:
         number = found["execution_id"]
         click.echo(f"execution {number}: {status_word(found['status'])}, {', '.join(patches)} written")
-        if found["status"] == "running":
+        if found["status"] == "running" and "runs_in" not in found:
             click.echo(f"   next: noetl resume {number}", err=True)
     return exits.DONE

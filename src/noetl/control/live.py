@@ -16,6 +16,8 @@ from noetl.engine.apply import apply
 from noetl.engine.events import Event
 from noetl.engine.state import ENGINE_VERSION, State, read
 from noetl.errors import UnknownExecution
+from noetl.references import reference_of
+from noetl.results.contract import Results
 from noetl.stores.contract import Store
 
 
@@ -30,9 +32,10 @@ class Live(msgspec.Struct, kw_only=True):
 class Executions:
     """The executions of this process."""
 
-    def __init__(self, store: Store, catalog: Catalog) -> None:
+    def __init__(self, store: Store, catalog: Catalog, results: Results) -> None:
         self.store = store
         self.catalog = catalog
+        self.results = results
         self._live: dict[int, Live] = {}
 
     def add(self, live: Live) -> None:
@@ -60,8 +63,18 @@ class Executions:
         state = await folded(self.store, execution_id)
         for event in further:
             apply(state, event)
+        await self._fetch_workload(state)
         loaded = await self.catalog.loaded(row.sha if row else state.sha, state.planned)
         return Live(state=state, loaded=loaded, folder=row.folder if row else "")
+
+    async def _fetch_workload(self, state: State) -> None:
+        """A large workload is kept outside the log, and every template may read it."""
+        known = self._live.get(state.execution_id)
+        reference = reference_of(state.workload_ref)
+        if known is not None and known.state.workload:
+            state.workload = known.state.workload
+        elif reference is not None:
+            state.workload = msgspec.json.decode(await self.results.fetch(reference))
 
     async def extend(self, live: Live, steps: list[Any]) -> None:
         """Add planned steps to an execution's graph."""

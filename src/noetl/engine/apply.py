@@ -45,7 +45,7 @@ def _requested(state: State, event: facts.PlaybookExecutionRequested) -> None:
 
 
 def _evaluated(state: State, event: facts.PlaybookRequestEvaluated) -> None:
-    state.workload, state.error = event.workload, event.error
+    state.workload, state.workload_ref, state.error = event.workload, event.ref, event.error
 
 
 def _workflow_started(state: State, event: facts.WorkflowStarted) -> None:

@@ -14,6 +14,7 @@ from noetl.engine import commands as ops
 from noetl.engine import events as facts
 from noetl.engine import looping, views
 from noetl.engine.admission import admit_all, break_standstill
+from noetl.engine.collections import blob, encode
 from noetl.engine.commands import Operation
 from noetl.engine.decision import Decision, Handler
 from noetl.engine.effects import pending
@@ -22,6 +23,7 @@ from noetl.engine.events import WORKER_EVENTS, Event
 from noetl.engine.loop_ends import close
 from noetl.engine.net import Net
 from noetl.engine.routing import fail_step, leave_planner, route
+from noetl.engine.rows import payload_bytes_max
 from noetl.engine.state import INCIDENT, RUNNING, WAITING, Run, State
 from noetl.errors import BrokenInvariant
 
@@ -82,7 +84,8 @@ def _start(decision: Decision, op: ops.Start) -> None:
             path=op.path,
             version=op.version,
             sha=op.sha,
-            payload=op.payload,
+            payload=op.payload if (ref := _kept_outside(decision, op.payload)) is None else {},
+            payload_ref=ref,
             parent_execution_id=op.parent_execution_id,
             parent_key=op.parent_key,
             depth=op.depth,
@@ -90,8 +93,16 @@ def _start(decision: Decision, op: ops.Start) -> None:
         )
     )
     workload = merged(playbook.workload, op.payload)
-    decision.emit(facts.PlaybookRequestEvaluated(ts=now, workload=workload))
+    ref = _kept_outside(decision, workload)
+    decision.emit(facts.PlaybookRequestEvaluated(ts=now, workload={} if ref else workload, ref=ref))
+    decision.state.workload = workload  # the same, or what the reference stands for
     decision.emit(facts.WorkflowStarted(ts=now, entry=playbook.entry, token=1))
+
+
+def _kept_outside(decision: Decision, data: dict[str, Any]) -> dict[str, Any] | None:
+    """The reference of data that no row can hold (RS-01)."""
+    encoded = encode(data)
+    return blob(decision, encoded) if len(encoded) > payload_bytes_max(decision.playbook) else None
 
 
 def merged(defaults: dict[str, Any], payload: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class PlaybookExecutionRequested(Event, frozen=True, kw_only=True, tag="playbook
     version: int
     sha: str
     payload: dict[str, Data] = {}
+    payload_ref: dict[str, Data] | None = None  # a large payload is kept outside the log
     parent_execution_id: int | None = None
     parent_key: str | None = None  # the task run that waits for it
     depth: int = 0  # of children
@@ -55,6 +56,7 @@ class PlaybookRequestEvaluated(Event, frozen=True, kw_only=True, tag="playbook.r
     """The payload merged over the workload's defaults (SC-01), or why the request was refused."""
 
     workload: dict[str, Data] = {}
+    ref: dict[str, Data] | None = None  # a large workload is kept outside the log
     error: dict[str, Data] | None = None
 
 

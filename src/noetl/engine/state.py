@@ -186,6 +186,7 @@ class State(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_at: float = 0.0
     ended_at: float = 0.0
     workload: dict[str, Data] = {}
+    workload_ref: dict[str, Data] | None = None  # where a large workload is kept; whoever folds a log fetches it
     ctx: dict[str, Data] = {}
     tokens: dict[int, Token] = {}
     runs: dict[int, Run] = {}
@@ -214,7 +215,12 @@ class State(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 def written(state: State) -> bytes:
     """A state as bytes that `read` makes a state of again: for snapshots."""
-    return msgspec.json.encode(state)
+    return msgspec.json.encode(_recorded(state))
+
+
+def _recorded(state: State) -> State:
+    """A state as the log alone gives it: a workload kept outside stays there."""
+    return msgspec.structs.replace(state, workload={}) if state.workload_ref else state
 
 
 def read(body: bytes) -> State:
@@ -223,4 +229,4 @@ def read(body: bytes) -> State:
 
 def canonical(state: State) -> bytes:
     """A whole state as bytes: two states are equal when these are."""
-    return msgspec.json.encode(msgspec.to_builtins(state, str_keys=True), order="deterministic")
+    return msgspec.json.encode(msgspec.to_builtins(_recorded(state), str_keys=True), order="deterministic")
