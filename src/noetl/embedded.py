@@ -23,7 +23,7 @@ from noetl.control.dispatch import Dispatch
 from noetl.control.follow import Following
 from noetl.control.inbox import Inbox, Request
 from noetl.control.intake import Follower, Intake
-from noetl.control.live import Executions
+from noetl.control.live import Executions, Live
 from noetl.control.requests import Nobody, Observer, RunRequest
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
@@ -143,7 +143,12 @@ class Embedded:
         live = self.executions.known(execution_id)
         if execution_id == self._watched_id and live is not None and live.state.is_ended:
             self._ended[execution_id] = live.state
-        self._moved.set()
+        if self._may_be_quiet(live):
+            self._moved.set()
+
+    def _may_be_quiet(self, live: Live | None) -> bool:
+        """Whether whoever waits for the end has something to look at: not after every commit of a long run."""
+        return live is None or live.state.is_ended or live.state.status == INCIDENT or self.queue.is_idle
 
     def _show(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
         """Tell whoever watches; one that cannot watch any more (its terminal is gone) does not stop the run."""
@@ -340,6 +345,7 @@ class Embedded:
     def work(self) -> None:
         """Let the worker take jobs."""
         self.worker.on_failure = self._fail
+        self.worker.on_idle = self._moved.set
         self._run_part(self.worker.run())
         self._run_part(self.worker.beat())
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -27,12 +27,23 @@ class Lines(logging.Formatter):
         return msgspec.json.encode(line).decode()
 
 
+class LogFile(logging.FileHandler):
+    """A file that may fail to be written: on a full disk the run has its own words for that."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say nothing: the library would print a traceback on the terminal."""
+
+    def close(self) -> None:
+        with suppress(OSError):  # what could not be written before cannot be now
+            super().close()
+
+
 @contextmanager
 def logging_to(file: Path) -> Iterator[None]:
     """What the package logs goes to a file, and nothing of it to the terminal, as long as this lasts."""
     if file.exists() and file.stat().st_size > FILE_BYTES_MAX:
         file.replace(file.with_suffix(".log.1"))
-    handler = logging.FileHandler(file, delay=True, encoding="utf-8")
+    handler = LogFile(file, delay=True, encoding="utf-8")
     handler.setFormatter(Lines())
     logger = logging.getLogger("noetl")
     logger.addHandler(handler)

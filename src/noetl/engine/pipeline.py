@@ -118,6 +118,8 @@ class Pipeline(Scene):
 
     def rendered_input(self, task: Task, scope: dict[str, Any]) -> dict[str, Any]:
         """The tool's fields and further named values."""
+        if not task.input:
+            return {}
         scope["keychain"] = self.keychain
         given = {name: rendered(value, scope) for name, value in task.input.items()}
         del scope["keychain"]

@@ -152,10 +152,9 @@ def _assigned(assign: Assign, scope: Scope) -> Any:
     return found
 
 
-def check_ctx(ctx: dict[str, Any], patches: Iterable[Patch], place: Place | None = None) -> None:
+def check_ctx(ctx: dict[str, Any], patches: list[Patch], place: Place | None = None) -> None:
     """Refuse writes that would make ctx too large to be handed to every job."""
-    patches = list(patches)
-    if not any(patch.path.startswith("ctx.") for patch in patches):
+    if not patches or not any(patch.path.startswith("ctx.") for patch in patches):
         return
     size = len(encode(patched(ctx, patches, "ctx")))
     if size > CTX_BYTES_MAX:

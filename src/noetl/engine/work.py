@@ -31,7 +31,7 @@ def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: in
         args=top.args,
         carried=top.carried,
         around=around(state, run, index) if run.loop else [],
-        steps={name: output for name, output in state.outputs.items() if name in read},
+        steps={name: state.outputs[name] for name in read if name in state.outputs},
         progress=job.progress,
         is_held=bool(run.loop and run.loop.is_held),
         compensates=run.compensates,

@@ -144,9 +144,9 @@ class Invoker:
             del made["data"]
             return made, made
         is_wanted = task.wants_reference or playbook.settings.reference_first
-        size_max = payload_bytes_max(playbook)
         if not is_wanted and is_small(output.data):
             return made, made
+        size_max = payload_bytes_max(playbook)
         data = encode(plain(output.data))
         if len(data) <= size_max and not is_wanted:
             return made, made

@@ -16,6 +16,8 @@ from noetl.queues.contract import STALE, Transport
 
 DELAY_SECONDS = 0.005
 BUFFER_BYTES_MAX = 256 * 1024
+EVENTS_MAX = 1000
+EVENTS_SURELY_SMALL = 4  # of 64 KiB each at most
 
 encode = msgspec.json.Encoder().encode
 
@@ -69,8 +71,9 @@ class Reporter:
 
     async def flush_if_large(self) -> None:
         """Keep the buffer small where outputs are large."""
-        last = self._buffer[-1] if self._buffer else None
-        if last is not None and (len(self._buffer) > 1000 or len(encode(last)) * len(self._buffer) > BUFFER_BYTES_MAX):
+        if len(self._buffer) < EVENTS_SURELY_SMALL:
+            return
+        if len(self._buffer) > EVENTS_MAX or len(encode(self._buffer[-1])) * len(self._buffer) > BUFFER_BYTES_MAX:
             await self.flush()
 
     async def final(self, event: Event) -> None:

@@ -50,6 +50,7 @@ class Worker:
         )
         self._jobs: dict[asyncio.Task[None], Work] = {}
         self.failure: BaseException | None = None
+        self.on_idle: Callable[[], None] = lambda: None
         self.on_failure: Callable[[BaseException], None] = lambda _error: None
 
     async def run(self) -> None:
@@ -68,6 +69,8 @@ class Worker:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._jobs[task]
+        if not self._jobs:
+            self.on_idle()
         if not task.cancelled() and task.exception() is not None:
             error = task.exception()
             assert error is not None  # noqa: S101 - just asked
