@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,16 @@ from noetl.control.catalog import Catalog, Loaded, Text
 from noetl.control.dispatch import Dispatch
 from noetl.control.follow import Following
 from noetl.control.inbox import Inbox, Request
-from noetl.control.intake import Follower, Intake
+from noetl.control.intake import Intake
 from noetl.control.live import Executions, Live
 from noetl.control.requests import Nobody, Observer, RunRequest
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
+from noetl.control.turn import Follower
 from noetl.dsl.kinds import Kind
 from noetl.dsl.model import Playbook
 from noetl.engine import commands as ops
+from noetl.engine.effects import is_needed
 from noetl.engine.events import (
     Event,
     ExecutionRecovered,
@@ -41,6 +43,7 @@ from noetl.engine.events import (
     StepScheduled,
     TaskDone,
 )
+from noetl.engine.rows import check_signal
 from noetl.engine.state import INCIDENT, State
 from noetl.errors import PayloadTooLarge, RequestError, WrongState
 from noetl.keychain.environment import EnvironmentKeychain
@@ -95,6 +98,7 @@ class Embedded:
         self.lists = StoredLists(self.results, store)
         self.dispatch = Dispatch(intake=self.intake, queue=self.queue, lists=self.lists, clock=clock)
         self.timers = Timers(clock, self.queue, self.intake.post, self.dispatch.ring)
+        self.timers.is_needed = self._is_needed
         self.following = Following(
             intake=self.intake,
             catalog=self.catalog,
@@ -231,9 +235,12 @@ class Embedded:
         return loaded
 
     async def _root(self, row: Execution) -> Execution:
-        """The execution that nobody called."""
+        """The outermost caller that is still under way."""
         while row.parent_id is not None and row.status in LIVE:
-            row = await reading.row_of(self.store, row.parent_id)
+            parent = await reading.row_of(self.store, row.parent_id)
+            if parent.status not in LIVE:
+                break
+            row = parent
         return row
 
     def watched(self, execution_id: int) -> State | None:
@@ -262,6 +269,23 @@ class Embedded:
             return True
         return self.is_idle
 
+    def _is_needed(self, timer: ops.TimerSet) -> bool:
+        live = self.executions.known(timer.execution_id)
+        return live is not None and is_needed(live.state, timer)
+
+    def incident_below(self, execution_id: int) -> State | None:
+        """The descendant of an execution that is in an incident, if one is."""
+        for live in self.executions:
+            if live.state.status == INCIDENT and execution_id in self._callers(live.state):
+                return live.state  # type: ignore[no-any-return]  # it is one
+        return None
+
+    def _callers(self, state: State | None) -> Iterator[int]:
+        while state is not None and state.parent_execution_id is not None:
+            yield state.parent_execution_id
+            live = self.executions.known(state.parent_execution_id)
+            state = live.state if live is not None else None
+
     @property
     def is_idle(self) -> bool:
         """Nothing runs, and nothing will by itself: only a signal can bring work."""
@@ -271,6 +295,7 @@ class Embedded:
             and self.following.is_idle
             and self.worker.jobs == 0
             and not self._moved.is_set()
+            and self.timers.is_idle
         )
 
     def interrupt(self) -> None:
@@ -303,6 +328,8 @@ class Embedded:
     async def signal(self, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
         await self._refuse_ended(execution_id)
         writes = [Patch(path, value) for path, value in patches.items()]
+        live = self.executions.known(execution_id) or await self.executions.rebuilt(execution_id, [])
+        check_signal(live.state, writes, live.loaded.playbook)
         await self.intake.submit(ops.Signal(execution_id=execution_id, patches=writes))
         return await self._status(execution_id)
 

@@ -14,7 +14,7 @@ from noetl.control.catalog import Loaded
 from noetl.control.inbox import Request
 from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
 from noetl.embedded import Embedded, embedded, inbox_folder
-from noetl.engine.state import RUNNING, WAITING
+from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
@@ -49,8 +49,17 @@ async def _run(settings: Settings, observer: Observer, wait_seconds: float, begi
             is_interrupted = await parts.until_quiet(execution_id)
         found = await _summed_up(parts, execution_id, step_names)
         if found["status"] == RUNNING and not is_interrupted:
-            found["status"] = WAITING  # a child waits for a signal, and this one for the child
+            found |= held_up(parts, execution_id)
         return RunResult(summary=found, is_interrupted=is_interrupted)
+
+
+def held_up(parts: Embedded, execution_id: int) -> dict[str, Any]:
+    """Nothing goes on by itself, and it is not its own doing: what its child is held up by."""
+    child = parts.incident_below(execution_id)
+    if child is None:
+        return {"status": WAITING}
+    message = f"child execution {child.execution_id} ({child.path}): {child.incident}"
+    return {"status": INCIDENT, "error": replaying.error_of({"kind": INCIDENT, "message": message})}
 
 
 async def _summed_up(parts: Embedded, execution_id: int, step_names: list[str]) -> dict[str, Any]:

@@ -300,7 +300,7 @@ def test_a_killed_run_is_resumed_where_its_log_ends(noetl: Noetl, slow: ApiServe
 PARTS = {
     "asking for work": "noetl.control.dispatch.Dispatch.poll",
     "handing out": "noetl.control.dispatch.work_of",
-    "deciding": "noetl.control.intake.decide",
+    "deciding": "noetl.control.turn.decide",
     "collecting": "noetl.control.stored_lists.StoredLists.collect",
     "running": "noetl.runner.execute.Execution._answer",
 }

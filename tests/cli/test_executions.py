@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.running import FAIL, GREET, WAIT, document, noetl
+from tests.cli.running import FAIL, GREET, HEAD, WAIT, document, noetl
 
 pytestmark = pytest.mark.slow  # two to four processes each
 
@@ -14,6 +14,15 @@ def home(tmp_path):
     for name, text in {"greet": GREET, "fail": FAIL, "wait": WAIT}.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     return tmp_path
+
+
+CALLS = (
+    HEAD
+    + """workflow:
+  - step: start
+    tool: {kind: playbook, path: tests/child}
+"""
+)
 
 
 def run(home, name):
@@ -65,6 +74,19 @@ def test_show_draws_the_runs_and_says_what_to_do_next(home):
     assert lines[0] == f"tests/trial@1  ✓ success  execution {execution}"
     assert [line.split()[:2] for line in lines[3:5]] == [["✓", "start"], ["✓", "end"]]
     assert lines[-1].startswith(f"next: noetl events {execution}")
+
+
+def test_last_is_the_newest_execution_that_nobody_called(home):
+    (home / "child.yaml").write_text(GREET.replace("tests/trial", "tests/child"))
+    noetl("catalog", "register", "child.yaml", home=home)
+    (home / "parent.yaml").write_text(CALLS)
+    execution = run(home, "parent")
+
+    done = noetl("show", "last", "--format", "json", home=home)
+
+    listed = json.loads(noetl("list", "--format", "json", home=home).stdout)
+    assert [row["path"] for row in listed] == ["tests/child", "tests/trial"]
+    assert json.loads(done.stdout)["execution_id"] == execution
 
 
 def test_show_names_the_place_of_a_failure(home):
@@ -145,6 +167,18 @@ def test_replay_verify_finds_a_log_in_order(home):
 
 
 # --- acting ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("RS-01")
+def test_a_signal_too_large_for_the_log_is_refused_and_nothing_is_recorded(home):
+    execution = run(home, "wait")
+    before = noetl("events", execution, home=home).stdout
+
+    refused = noetl("signal", execution, "--set", f"ctx.big={'x' * 70_000}", home=home)
+
+    assert refused.returncode == 2
+    assert "the signal was refused and nothing was written: an event may hold" in refused.stderr
+    assert noetl("events", execution, home=home).stdout == before
 
 
 @pytest.mark.spec("ST-06", "SC-02")

@@ -4,7 +4,7 @@ import pytest
 
 from noetl.cli.events import line_of
 from noetl.cli.show import bar, ending, head, timeline
-from noetl.engine.events import StepWaiting
+from noetl.engine.events import Fired, NextEvaluated, StepWaiting
 from noetl.projections.envelopes import Envelopes
 from noetl.projections.progress import Progress
 from noetl.projections.timeline import Timeline, show
@@ -126,3 +126,14 @@ def test_an_event_is_a_line_with_place_and_detail(history):
     assert lines[3].split()[2:] == ["step.scheduled", "load"]
     assert lines[-1].endswith("load[17]/fetch #2  do=retry  connection: connection refused")
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_an_arc_whose_token_was_dropped_as_a_duplicate_is_not_shown_as_fired(history):
+    run = history.schedule("load")
+    fired = [Fired(arc=0, step="save"), Fired(arc=1, step="again", is_duplicate=True)]
+    event = NextEvaluated(ts=1.0, run=run, step="load", boundary="step.done", boundary_seq=3, fired=fired)
+
+    line = line_of(Envelopes(4097).envelope(4, event))
+
+    assert "→ save" in line
+    assert "again" not in line

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from noetl.control import intake as pump
+from noetl.control import turn as pump
 from noetl.control.verify import verify
 from noetl.engine import commands as ops
 from noetl.engine.events import StepDone, TaskWaiting
@@ -26,6 +26,13 @@ GATED = """
       - step: start
         spec: {policy: {admit: {on_deny: wait, rules: [{else: {then: {allow: false}}}]}}}
         tool: {kind: noop}
+"""
+MENDED = """
+    workflow:
+      - step: call
+        tool: {kind: playbook, path: child}
+        next: {arcs: [{step: mend, when: "{{ event.name == 'step.failed' }}"}]}
+      - {step: mend, tool: {kind: noop}}
 """
 CALLER = "workflow: [{step: start, tool: {kind: playbook, path: child}}]"
 
@@ -331,6 +338,20 @@ async def test_a_child_that_begins_in_the_batch_that_cancels_its_parent_is_cance
         [work] = await parts.dispatch.poll("w", 1)
 
         await asyncio.gather(parts.dispatch.report(parking_report(parts, work)), parts.cancel(parent, "enough"))
+
+        [child] = await parts.store.children(parent)
+        assert child.status == "cancelled"
+
+
+@pytest.mark.spec("TL-04", "ST-07")
+async def test_a_child_that_begins_in_the_batch_in_which_its_step_times_out_is_cancelled(tmp_path):
+    (tmp_path / "child.yaml").write_bytes(text_of("workflow: [{step: a, tool: {kind: noop}}]", "child"))
+    async with opened(tmp_path, is_working=False) as parts:
+        parent = await begin(parts, MENDED, folder=str(tmp_path))
+        [work] = await parts.dispatch.poll("w", 1)
+        over = ops.Expire(execution_id=parent, run=work.run, message="lifecycle.timeout_s has passed")
+
+        await asyncio.gather(parts.intake.submit(parking_report(parts, work)), parts.intake.submit(over))
 
         [child] = await parts.store.children(parent)
         assert child.status == "cancelled"

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.clock import SystemClock
-from noetl.control.timers import Timers
+from noetl.control.timers import HEAP_MIN, Timers
 from noetl.engine.commands import Expire, JobAdded, JobParked, TimerSet
 from noetl.queues.contract import DELIVERIES_MAX
 from noetl.queues.memory import MemoryQueue
@@ -47,6 +47,29 @@ def test_timers_go_off_in_the_order_of_their_times():
     watched.tick(25.0)
 
     assert [asked.run for asked in watched.posted] == [2, 3]
+
+
+def test_timers_of_what_has_ended_are_not_kept():
+    watched = Watched()
+    watched.timers.is_needed = lambda timer: timer.run == 1
+
+    for run_id in range(2 * HEAP_MIN):
+        watched.timers.set(TimerSet(execution_id=1, run=run_id, at=50.0, message=""))
+    watched.tick(60.0)
+
+    assert 1 in [asked.run for asked in watched.posted]
+    assert len(watched.posted) <= HEAP_MIN + 1
+
+
+def test_timers_are_idle_when_none_of_them_is_needed():
+    watched = Watched()
+    for run_id in (1, 2):
+        watched.timers.set(TimerSet(execution_id=1, run=run_id, at=50.0, message=""))
+    is_idle_before = watched.timers.is_idle
+
+    watched.timers.is_needed = lambda _timer: False
+
+    assert (is_idle_before, watched.timers.is_idle) == (False, True)
 
 
 def test_a_parked_job_that_is_due_rings():

@@ -1,7 +1,10 @@
 """Tokens at the gates of steps: admitted, denied, waiting, retired (ST-05, ST-06, ST-13, RT-09, RT-14)."""
 
+import textwrap
+
 import pytest
 
+from noetl.engine.net import Net
 from noetl.engine.output import failure
 from tests.engine.books import engine, ran
 
@@ -301,3 +304,80 @@ def test_a_step_consumes_the_token_it_was_admitted_with():
 
     assert [event.tokens for event in made.events("step.scheduled")] == [[1], [2]]
     assert made.state.tokens == {}
+
+
+RAISES = """{rules: [{when: "{{ ctx.no.such.thing > 1 }}", then: {allow: true}}, {else: {then: {allow: false}}}]}"""
+BEST_EFFORT = "executor: {spec: {policy: {failure: {mode: best_effort}}}}\n"
+
+
+@pytest.mark.spec("RT-05", "RT-11")
+def test_under_best_effort_a_gate_that_raises_lets_the_rest_finish():
+    made = ran(BEST_EFFORT + textwrap.dedent(BESIDE.format(admit=RAISES, written="go")))
+
+    assert (made.status, made.state.error["step"]) == ("failed", "gated")
+    assert made.state.counts["opener"].status == "success"
+    assert made.names("step.cancelled") == []
+
+
+@pytest.mark.spec("RT-05", "RT-11")
+def test_a_gate_that_raises_leaves_the_error_of_an_earlier_failure():
+    made = ran(
+        BEST_EFFORT
+        + textwrap.dedent(
+            f"""
+            workflow:
+              - step: start
+                tool: {{kind: noop}}
+                next: {{spec: {{mode: inclusive}}, arcs: [{{step: fails}}, {{step: beside}}]}}
+              - {{step: fails, tool: [{{name: bad, kind: noop}}]}}
+              - {{step: beside, tool: {{kind: noop}}, next: {{arcs: [{{step: gated}}]}}}}
+              - step: gated
+                spec: {{policy: {{admit: {RAISES}}}}}
+                tool: {{kind: noop}}
+            """
+        ),
+        {"bad": failure("server_error", "first")},
+    )
+
+    assert (made.status, made.state.error["message"]) == ("failed", "first")
+    assert len(made.events("workflow.failing")) == 1
+
+
+@pytest.mark.spec("ST-11")
+def test_a_decision_that_moves_no_token_and_ends_no_run_asks_no_join():
+    made = engine(
+        """
+        workflow:
+          - step: start
+            tool: {kind: noop}
+            next: {spec: {mode: inclusive}, arcs: [{step: merge}, {step: many}]}
+          - step: many
+            loop: {in: [1, 2, 3], iterator: n, spec: {mode: sequential}}
+            tool: {kind: noop}
+            next: {arcs: [{step: merge}]}
+          - step: merge
+            spec: {policy: {admit: {join: all}}}
+            tool: {kind: noop}
+        """
+    )
+    made.net = CountingNet(made.playbook)
+    made.start()
+    made.run_job(1, -1)
+    asked = made.net.asked
+
+    made.run_job(2, 0)
+    made.run_job(2, 1)
+
+    assert asked > 0
+    assert made.net.asked == asked
+    assert made.run().status == "success"
+
+
+class CountingNet(Net):
+    """A net that counts how often a join was asked about."""
+
+    asked = 0
+
+    def sources(self, step):
+        self.asked += 1
+        return super().sources(step)

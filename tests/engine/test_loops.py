@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from noetl.engine import commands as ops
 from noetl.engine.commands import BlobMade, CountWanted, ElementWanted, JobAdded, ListWanted, MoreWanted, Report
 from noetl.engine.decide import decide
-from noetl.engine.events import Event, LoopIterationDone, LoopIterationFailed
+from noetl.engine.events import Event, LoopIterationDone, LoopIterationFailed, encode
 from noetl.engine.looping import WINDOW_MAX
 from noetl.engine.net import Net
 from noetl.engine.output import Output, failure
@@ -144,6 +144,39 @@ def test_an_inner_loop_made_from_a_stored_list_asks_for_each_outer_element() -> 
         made.run()
 
     assert made.state.output["data"] == [[{"n": 1}, {"n": 2}], []]
+
+
+@pytest.mark.spec("RS-01", "LP-09")
+def test_an_element_of_a_stored_list_that_no_event_can_hold_fails_its_iteration() -> None:
+    ref = Reference(type="blob", locator="x").as_data()
+    made = engine(loop('"{{ workload.ref }}"', inner=', loop: {in: "{{ iter.n.parts }}", iterator: part}'))
+    made.start({"ref": ref})
+    made.do(ops.Counted(execution_id=1, run=1, ref=ref, count=2))
+
+    made.do(ops.ElementRead(execution_id=1, run=1, iter=0, element={"parts": [1], "big": "x" * 100_000}))
+
+    [failed] = made.events("loop.iteration.failed")
+    assert (failed.iter, failed.error["kind"]) == (0, "limit")
+    assert "over limits.max_payload_bytes" in failed.error["message"]
+    assert made.status == "failed"
+    assert max(len(encode(event)) for event in made.log) < 65_536
+
+
+@pytest.mark.spec("RS-04", "LP-02")
+def test_a_loop_over_the_data_of_a_stored_result_names_resolve() -> None:
+    ref = Reference(type="blob", locator="x").as_data()
+
+    made = ran(
+        """
+        workflow:
+          - {step: start, tool: [{name: a, kind: noop}], next: {arcs: [{step: each}]}}
+          - {step: each, loop: {in: "{{ output.data }}", iterator: n}, tool: {kind: noop}}
+        """,
+        {"a": Output(data=ref)},
+    )
+
+    assert (made.status, made.state.error["kind"]) == ("failed", "ref_misuse")
+    assert "resolve" in made.state.error["message"]
 
 
 @pytest.mark.spec("LP-02", "LP-10")

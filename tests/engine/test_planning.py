@@ -102,7 +102,7 @@ def test_planned_steps_stand_beside_those_of_the_playbook_and_change_none():
 
     assert list(made.playbook.steps) == ["think", "end", "new", "newer"]
     assert [made.playbook.steps[name] is found.steps[name] for name in ("think", "end")] == [True, True]
-    assert made.net.reach("new") == {"end"}
+    assert made.net.sources("end") == {"think", "new"}
     assert list(found.steps) == ["think", "end"]
 
 

@@ -4,7 +4,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
-from noetl.expressions import EvaluationFault, Identifier, RawSql, Value, parse
+from noetl.expressions import STORED, EvaluationFault, Identifier, RawSql, Value, parse
 
 SCOPE: dict[str, object] = {
     "workload": {"items": [1, 2], "keys": "k", "values": {"get": 3}, "pop": None, "update": "u", "copy": {"upper": 1}},
@@ -279,3 +279,50 @@ def test_fragments_keep_values_apart_from_text() -> None:
 
 def test_a_scope_may_be_any_mapping() -> None:
     assert parse("{{ a.b }}").evaluate(MappingProxyType({"a": {"b": 1}})) == 1
+
+
+@pytest.mark.spec("RS-04")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ x | length }}",
+        "{{ x | default(1) }}",
+        "{{ x | tojson }}",
+        "{{ [x] | map('upper') }}",
+        "{{ [x] | join }}",
+        "{{ x is mapping }}",
+        "{{ x is empty }}",
+        "{{ x == 1 }}",
+        "{{ 1 != x }}",
+        "{{ x < 1 }}",
+        "{{ 1 in x }}",
+        "{{ x in [1] }}",
+        "{{ x in {'a': 1} }}",
+        "{{ x + 1 }}",
+        "{{ -x }}",
+        "{{ x ~ 'a' }}",
+        "{{ x[1:] }}",
+        "{{ x[0] }}",
+        "{{ x.a }}",
+        "{{ x.upper() }}",
+        "a{{ x }}",
+        "{% for one in x %}{% endfor %}",
+    ],
+)
+def test_a_payload_kept_outside_the_log_refuses_every_use_and_names_resolve(source: str) -> None:
+    with pytest.raises(EvaluationFault, match="kind resolve") as caught:
+        value(source, {"x": STORED})
+
+    assert caught.value.kind == "reference"
+
+
+@pytest.mark.spec("RS-04")
+def test_a_payload_kept_outside_the_log_is_not_bound_in_sql() -> None:
+    with pytest.raises(EvaluationFault, match="kind resolve"):
+        parse("select {{ x }}").fragments({"x": STORED})
+
+
+@pytest.mark.spec("RS-04")
+@pytest.mark.parametrize(("source", "expected"), [("{{ x is defined }}", True), ("{{ x is none }}", False)])
+def test_whether_there_is_a_payload_can_be_asked_wherever_it_is_kept(source: str, expected: bool) -> None:
+    assert value(source, {"x": STORED}) is expected

@@ -311,3 +311,40 @@ def test_an_output_says_when_it_was_made_in_which_attempt_and_for_which_trace(tm
     assert meta["duration_ms"] >= 0
     assert meta["ts"] > 1_700_000_000
     assert len(meta["trace"]) == 32
+
+
+@pytest.mark.spec("RS-01")
+def test_long_texts_beside_the_data_are_cut(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            tool: {kind: shell, input: {command: "head -c 60000 /dev/zero | tr '\\\\0' x; head -c 60000 /dev/zero | tr '\\\\0' y >&2; exit 3"}}
+        """,  # noqa: E501 - one command
+    )
+
+    (done,) = ran.events("task.done")
+    assert ran.status == "failed"
+    assert "more characters" in done["payload"]["output"]["shell"]["stderr"]
+    assert max(len(msgspec.json.encode(event)) for event in ran.log) < 64 * 1024
+
+
+@pytest.mark.spec("TK-07", "RT-11")
+def test_an_arc_reads_the_data_of_a_task_that_a_rule_made_fail(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            tool:
+              kind: noop
+              input: {code: 7}
+              spec: {policy: {rules: [{else: {then: {do: fail}}}]}}
+            next: {arcs: [{step: end, when: "{{ output.status == 'error' and output.data.code == 7 }}"}]}
+          - step: end
+            tool: {kind: noop}
+        """,
+    )
+
+    assert ran.status == "success"

@@ -121,3 +121,19 @@ def test_an_iteration_over_its_time_fails_alone(tmp_path: Path) -> None:
 
     assert ran.output["loop"] == {"total": 3, "done": 2, "failed": 1, "skipped": 0}
     assert ran.output["data"] == [0, None, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TK-18")
+def test_waiting_for_a_process_does_not_count(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            loop: {in: "{{ range(12) }}", iterator: i, spec: {mode: parallel}}
+            tool: {kind: shell, input: {command: sleep 0.3}, spec: {timeout: 1.5}}
+        """,
+    )
+
+    assert ran.status == "success"

@@ -118,3 +118,51 @@ def test_a_delay_of_a_called_task_that_is_no_number_fails_the_step_and_nothing_e
 
     assert (ran.status, ran.error["kind"], ran.error["task"]) == ("failed", "type", "call")
     assert "delay must be a number of seconds" in ran.error["message"]
+
+
+@pytest.mark.spec("PB-06", "TK-07", "TK-08")
+@pytest.mark.parametrize(
+    ("code", "rule", "status", "message"),
+    [
+        ("result = 1", "{else: {then: {do: fail}}}", "failed", "says fail"),
+        ("result = 1", "{else: {then: {do: retry, attempts: 2, delay: 0}}}", "failed", "has no attempt left"),
+        ("1 / 0", "{else: {then: {do: continue}}}", "success", ""),
+        ("1 / 0", "{else: {then: {do: retry, attempts: 2, delay: 0}}}", "failed", "division by zero"),
+    ],
+)
+def test_the_policy_of_a_called_task_decides_what_the_caller_gets(
+    tmp_path: Path, code: str, rule: str, status: str, message: str
+) -> None:
+    ran = run(
+        tmp_path,
+        f"""
+        workflow:
+          - step: start
+            tool: {{kind: workbook, task: called}}
+        workbook:
+          called:
+            kind: python
+            input: {{code: "{code}"}}
+            spec: {{policy: {{rules: [{rule}]}}}}
+        """,
+    )
+
+    assert ran.status == status
+    assert message in (ran.error or {"message": ""})["message"]
+
+
+@pytest.mark.spec("PB-06", "TK-18")
+def test_a_call_has_the_time_of_its_caller(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            tool: {kind: workbook, task: slow, spec: {timeout: 0.2}}
+        workbook:
+          slow: {kind: shell, input: {command: sleep 30}}
+        """,
+    )
+
+    assert ran.status == "failed"
+    assert ran.error["kind"] == "timeout"

@@ -66,7 +66,8 @@ def place_of(event: dict[str, Any]) -> str:
 def detail_of(payload: dict[str, Any]) -> str:
     """What is worth a word in one line: where it goes on, counts, why it failed."""
     parts = [f"{name}={payload[name]}" for name in DETAILS if payload.get(name) not in (None, "")]
-    parts += [f"→ {', '.join(arc['step'] for arc in payload['fired'])}"] if payload.get("fired") else []
+    targets = [arc["step"] for arc in payload.get("fired") or () if not arc.get("is_duplicate")]
+    parts += [f"→ {', '.join(targets)}"] if targets else []
     parts += [
         f"{patch['path']}={msgspec.json.encode(patch['value']).decode()}" for patch in payload.get("patches") or ()
     ]

@@ -10,6 +10,7 @@ from noetl.errors import UnknownExecution
 
 NEWEST = "last"
 ID_DIGITS_MAX = 18  # within 63 bits
+LOOK_BACK_FACTOR = 100  # how many more to look at, where all of the newest were called by another
 
 
 def execution_id(text: str, settings: Settings) -> int:
@@ -25,9 +26,15 @@ def execution_id(text: str, settings: Settings) -> int:
 
 
 def newest(settings: Settings) -> int:
+    """The newest execution that somebody started; what it called is newer, and not meant."""
     from noetl import server
 
-    found = server.list_executions(settings, 1) if settings.store_path.exists() else []
-    if not found:
-        raise UnknownExecution(NEWEST, settings.store_url)
-    return int(found[0]["execution_id"])
+    limit = 1
+    found = server.list_executions(settings, limit) if settings.store_path.exists() else []
+    while len(found) == limit and all(row["parent_execution_id"] for row in found):
+        limit *= LOOK_BACK_FACTOR
+        found = server.list_executions(settings, limit)
+    for row in found:
+        if not row["parent_execution_id"]:
+            return int(row["execution_id"])
+    raise UnknownExecution(NEWEST, settings.store_url)

@@ -26,6 +26,7 @@ from noetl.stores.contract import Entry, Store
 PLAYBOOKS_MAX = 256  # kept parsed at once
 FILE_ENDINGS = ("", ".yaml", ".yml")
 FILE_BYTES_MAX = 1024 * 1024
+VERSION_MAX = 2**63 - 1  # what a store can count to
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +80,8 @@ class Catalog:
 
     async def find(self, path: str, version: int | None) -> Entry:
         """A registered playbook; raises UnknownPlaybook."""
-        entry = await self.store.entry(path, version)
+        is_possible = version is None or abs(version) <= VERSION_MAX
+        entry = await self.store.entry(path, version) if is_possible else None
         if entry is None:
             newest = await self.store.entry(path) if version is not None else None
             known = f" (it has versions 1 to {newest.version})" if newest else ""
@@ -88,7 +90,11 @@ class Catalog:
 
     async def find_beside(self, path: str, version: int | None, folder: str) -> Entry:
         """A playbook that another one calls: a file beside the caller, else a path of the catalog."""
-        text = beside(path, folder) if version is None else None
+        try:
+            text = beside(path, folder) if version is None else None
+        except (OSError, ValueError) as error:  # a name that no file can have, or one that may not be read
+            why = getattr(error, "strerror", None) or "no file can be called so"
+            raise RequestError(f'the playbook "{path}" cannot be read: {why}') from error
         return await self.register(text) if text else await self.find(path, version)
 
     async def loaded(self, sha: str, planned: list[list[Any]]) -> Loaded:

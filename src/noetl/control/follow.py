@@ -46,6 +46,7 @@ class Following:
         self.ring: Callable[[], None] = lambda: None
         self.revoke: Callable[[Key], None] = lambda _key: None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reads: dict[tuple[int, int], asyncio.Future[str]] = {}  # by run: the answer to the element it is given
         self._within: dict[type[Change], Callable[[Any], Awaitable[list[Operation]]]] = {
             ops.ChildWanted: self._start_child,
             ops.ParentTold: self._tell_parent,
@@ -55,7 +56,6 @@ class Following:
         self._after: dict[type[Change], Callable[[Any], Coroutine[Any, Any, Operation]]] = {
             ops.ListWanted: self._collect,
             ops.CountWanted: self._count,
-            ops.ElementWanted: self._read_element,
             ops.PlanWanted: self._check_plan,
         }
 
@@ -130,10 +130,13 @@ class Following:
         return [ops.Cancel(execution_id=child, reason=reason) for child in sorted(stored | begun)]
 
     async def _cancel_child(self, dropped: ops.ChildDropped) -> list[Operation]:
-        child = await self.store.execution_by_parent(dropped.parent_key)
-        if child is None or child.status not in LIVE:
-            return []
-        return [ops.Cancel(execution_id=child.id, reason="the step that waited for it has ended")]
+        stored = await self.store.execution_by_parent(dropped.parent_key)
+        found = {stored.id} if stored is not None and stored.status in LIVE else set()
+        begun = {
+            live.state.execution_id for live in self.intake.executions if live.state.parent_key == dropped.parent_key
+        }
+        reason = "the task that waited for it has ended"
+        return [ops.Cancel(execution_id=child, reason=reason) for child in sorted(found | begun)]
 
     # --- after the batch ---------------------------------------------------------------------------------------------
 
@@ -145,20 +148,44 @@ class Following:
                 self.revoke(change.key)
             elif isinstance(change, ops.MoreWanted):
                 self.intake.post(ops.Continue(execution_id=change.execution_id, run=change.run))
+            elif isinstance(change, ops.ElementWanted):
+                self._read_next(change)
             elif type(change) in self._after:
                 self._spawn(self._ask(self._after[type(change)], change))
         self.ring()
+
+    def _read_next(self, wanted: ops.ElementWanted) -> None:
+        """One element of a list at a time: when its answer is decided, the loop asks for the next by itself."""
+        owner = wanted.execution_id, wanted.run
+        live, before = self.intake.executions.known(wanted.execution_id), self._reads.get(owner)
+        run = live.state.runs.get(wanted.run) if live else None
+        is_next = run is not None and run.loop is not None and run.loop.next == wanted.iter
+        if is_next and (before is None or before.done()):  # it may have been asked for and given in one batch
+            answer = self._reads[owner] = asyncio.get_running_loop().create_future()
+            answer.add_done_callback(lambda answer: self._end_read(owner, answer))
+            self._spawn(self._ask(self._read_element, wanted, answer))
+
+    def _end_read(self, owner: tuple[int, int], answer: asyncio.Future[str]) -> None:
+        if self._reads.get(owner) is answer:
+            del self._reads[owner]
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, handler: Callable[[Any], Coroutine[Any, Any, Operation]], change: Change) -> None:
+    async def _ask(
+        self,
+        handler: Callable[[Any], Coroutine[Any, Any, Operation]],
+        change: Change,
+        answer: asyncio.Future[str] | None = None,
+    ) -> None:
         """Do something slow, and ask for what follows from it; a fault is an incident of that execution."""
         execution_id: int = getattr(change, "execution_id", 0)
-        live = await self.intake.executions.get(execution_id)
-        if getattr(change, "run", 0) not in live.state.runs:
+        live = self.intake.executions.known(execution_id)
+        if live is None or getattr(change, "run", 0) not in live.state.runs:
+            if answer is not None:
+                answer.cancel()
             return  # it was cancelled meanwhile
         try:
             operation = await handler(change)
@@ -168,7 +195,7 @@ class Following:
             fault = f"{type(error).__name__} after {type(change).__name__}"
             log.exception("engine fault", extra={"action": "engine_fault", "execution_id": execution_id})
             operation = ops.Incident(execution_id=execution_id, message=fault)
-        self.intake.post(operation)
+        self.intake.post(operation, answer)
 
     async def _collect(self, wanted: ops.ListWanted) -> Operation:
         live = await self.intake.executions.get(wanted.execution_id)

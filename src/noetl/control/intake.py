@@ -11,58 +11,31 @@ batch goes on (protocol §5).
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import msgspec
 
 from noetl.clock import Clock
-from noetl.control.catalog import Loaded
-from noetl.control.live import Executions, Live
-from noetl.control.planning import BadPlan
+from noetl.control.live import Executions
+from noetl.control.turn import Asked, Follower, Turn
 from noetl.engine import commands as ops
-from noetl.engine.commands import BlobMade, Change, Key, Operation
-from noetl.engine.decide import decide, row_status
+from noetl.engine.commands import Change, Operation
 from noetl.engine.events import Event
-from noetl.engine.state import ENGINE_VERSION, INCIDENT, State, canonical, written
-from noetl.errors import NoetlError
-from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Queue
+from noetl.queues.contract import Queue
 from noetl.results.contract import Results
-from noetl.stores.contract import Append, Batch, Execution, Snapshot, Store
+from noetl.stores.contract import Store
 
 OPERATIONS_MAX = 1024
+IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident)  # all else is asked again when it is taken up
+OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is in memory: what is not there does not wait for it
 SNAPSHOT_EVENTS = 10_000
 SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
 log = logging.getLogger("noetl.control.intake")
 encode = msgspec.json.Encoder().encode
 
 Observer = Callable[[int, int, list[Event]], None]
-
-
-class Committed(msgspec.Struct):
-    """One log's share of a batch."""
-
-    live: Live
-    first_seq: int
-    events: list[Event]
-    row: Execution | None = None  # of a new execution
-
-
-class Asked(msgspec.Struct):
-    """An operation and who waits for its answer."""
-
-    operation: Operation
-    answer: asyncio.Future[str] | None = None
-
-
-class Follower(msgspec.Struct, frozen=True):
-    """Who acts on what follows from events. `within`: more operations for the same batch; `after`: once it stands."""
-
-    within: Callable[[Change], Any]  # a coroutine that gives further operations
-    after: Callable[[list[Change]], None]
 
 
 class Intake:
@@ -96,9 +69,9 @@ class Intake:
         self._bell.set()
         return answer
 
-    def post(self, operation: Operation) -> None:
+    def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None:
         """Ask for something without waiting for an answer."""
-        self._asked.append(Asked(operation))
+        self._asked.append(Asked(operation, answer))
         self._bell.set()
 
     @property
@@ -164,168 +137,3 @@ class Intake:
                 asked.answer.set_exception(error)
                 asked.answer.exception()
         raise error
-
-
-class Turn:
-    """One batch in the making."""
-
-    def __init__(self, intake: Intake) -> None:
-        self.intake = intake
-        self.shares: dict[int, Committed] = {}
-        self.changes: list[Change] = []
-        self.blobs: dict[str, bytes] = {}
-        self.accepted: list[ops.Report] = []
-        self._heard: dict[tuple[Key, int], int] = {}  # of each lease, the report of this batch that was accepted
-        self.answers: list[tuple[Asked, str]] = []
-
-    async def decide_all(self, batch: list[Asked]) -> None:
-        """Each operation in arrival order; then what they lead to in other executions, in the same batch."""
-        waiting = deque(batch)
-        while waiting:
-            asked = waiting.popleft()
-            word, changes = await self._decide(asked.operation)
-            self.answers.append((asked, word))
-            following: list[Asked] = []
-            for change in changes:
-                self._note(change)
-                if self.intake.follower:
-                    following.extend(Asked(operation) for operation in await self.intake.follower.within(change))
-            waiting.extendleft(reversed(following))  # before anything else: a cancel finds the children there are
-
-    def _note(self, change: Change) -> None:
-        if isinstance(change, BlobMade):
-            self.blobs[change.sha256] = change.data
-        else:
-            self.changes.append(change)
-
-    async def _decide(self, operation: Operation) -> tuple[str, list[Change]]:
-        is_report = isinstance(operation, ops.Report)
-        if is_report:
-            word = self._judge(operation)  # type: ignore[arg-type]  # it is one
-            if word != ACCEPTED:
-                return word, []
-        live = await self._live(operation)
-        if live.state.is_ended or (is_report and live.state.status == INCIDENT):
-            return STALE, []
-        if isinstance(operation, ops.Planned):
-            operation = await self._extended(live, operation)
-        changes = await self._guarded(live, operation)
-        if isinstance(operation, ops.Report) and live.state.status != INCIDENT:
-            self.accepted.append(operation)
-            self._heard[operation.key, operation.lease] = operation.n
-        return ACCEPTED, changes
-
-    def _judge(self, report: ops.Report) -> str:
-        """Whether a report counts; the queue hears of this batch's reports only once they stand."""
-        is_heard = report.n <= self._heard.get((report.key, report.lease), 0)
-        return DUPLICATE if is_heard else self.intake.queue.judge(report)
-
-    async def _extended(self, live: Live, planned: ops.Planned) -> ops.Planned:
-        """The graph grows before the decision; a plan that does not fit any more is refused."""
-        run = live.state.runs.get(planned.run)
-        if planned.error or run is None or not run.is_planning:
-            return planned
-        try:
-            await self.intake.executions.extend(live, planned.steps)
-        except BadPlan as error:
-            return msgspec.structs.replace(planned, steps=[], error=error.as_data())
-        return planned
-
-    async def _live(self, operation: Operation) -> Live:
-        if isinstance(operation, ops.Start):
-            return await self._new(operation)
-        return await self.intake.executions.get(operation.execution_id)
-
-    async def _new(self, start: ops.Start) -> Live:
-        now = self.intake.clock.now()
-        loaded: Loaded = await self.intake.executions.catalog.loaded(start.sha, [])
-        live = Live(state=State(execution_id=start.execution_id), loaded=loaded, folder=start.folder)
-        self.intake.executions.add(live)
-        row = Execution(
-            id=start.execution_id,
-            sha=start.sha,
-            path=start.path,
-            version=start.version,
-            folder=start.folder,
-            request_key=start.request_key,
-            parent_id=start.parent_execution_id,
-            parent_key=start.parent_key,
-            created_at=now,
-        )
-        self.shares[start.execution_id] = Committed(live, 1, [], row)
-        return live
-
-    async def _guarded(self, live: Live, operation: Operation) -> list[Change]:
-        """Decide; a fault of the engine becomes an incident of this execution alone."""
-        execution_id = operation.execution_id
-        share = self.shares.get(execution_id)
-        if share is None:
-            share = self.shares[execution_id] = Committed(live, live.state.seq + 1, [])
-        now = self.intake.clock.now()
-        try:
-            decision = decide(live.loaded.playbook, live.loaded.net, live.state, operation, now)
-        except NoetlError as error:
-            return await self._incident(share, operation, str(error))
-        except Exception as error:
-            log.exception(
-                "engine fault", extra={"action": "engine_fault", "execution_id": execution_id}, exc_info=error
-            )
-            return await self._incident(share, operation, f"{type(error).__name__} while deciding")
-        share.events.extend(decision.events)
-        return decision.changes
-
-    async def _incident(self, share: Committed, operation: Operation, message: str) -> list[Change]:
-        """Rebuild what this operation half changed, and record the fault."""
-        execution_id = operation.execution_id
-        if share.row is not None and not share.events:  # it never began: as if it had been refused
-            share.live.state = State(execution_id=execution_id)
-        else:
-            rebuilt = await self.intake.executions.rebuilt(execution_id, share.events)
-            share.live.state, share.live.loaded = rebuilt.state, rebuilt.loaded
-        incident = ops.Incident(execution_id=execution_id, message=f"{message} ({type(operation).__name__})")
-        live = share.live
-        decision = decide(live.loaded.playbook, live.loaded.net, live.state, incident, self.intake.clock.now())
-        share.events.extend(decision.events)
-        return decision.changes
-
-    async def commit(self) -> None:
-        """Blobs first, then everything in one transaction."""
-        for data in self.blobs.values():
-            await self.intake.results.store(data)
-        self.shares = {key: share for key, share in self.shares.items() if share.events}
-        if not self.shares:
-            return
-        batch = Batch(
-            snapshots=[snapshot for share in self.shares.values() if (snapshot := snapshot_of(share))],
-            executions=[share.row for share in self.shares.values() if share.row is not None],
-            appends=[append_of(execution_id, share) for execution_id, share in self.shares.items()],
-        )
-        await self.intake.store.commit(batch)
-
-
-def append_of(execution_id: int, share: Committed) -> Append:
-    state = share.live.state
-    return Append(
-        execution_id=execution_id,
-        first_seq=share.first_seq,
-        events=share.events,
-        status=row_status(state),
-        ended_at=state.ended_at or None,
-        digest=digest(state) if state.is_ended else "",
-    )
-
-
-def snapshot_of(share: Committed) -> Snapshot | None:
-    """A cache of a long log's state, now and then; not of one in which much is in flight over a large ctx."""
-    state = share.live.state
-    if state.is_ended or state.seq // SNAPSHOT_EVENTS == (share.first_seq - 1) // SNAPSHOT_EVENTS:
-        return None
-    jobs = sum(len(run.jobs) for run in state.runs.values())
-    if jobs * len(encode(state.ctx)) > SNAPSHOT_BYTES_MAX:
-        return None
-    return Snapshot(execution_id=state.execution_id, seq=state.seq, engine=ENGINE_VERSION, body=written(state))
-
-
-def digest(state: State) -> str:
-    """A fingerprint of a whole state: two that fold the same log have the same."""
-    return hashlib.sha256(canonical(state)).hexdigest()

@@ -6,8 +6,9 @@ what iterations gave is made from the log, by index, when the loop has ended. Me
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
@@ -24,18 +25,23 @@ Owner = tuple[int, int]  # execution and run
 
 
 class Reader:
-    """A list being read."""
+    """A list being read, by one at a time."""
 
-    def __init__(self, items: AsyncIterator[Any]) -> None:
-        self.items = items
+    def __init__(self, read: Callable[[], AsyncIterator[Any]]) -> None:
+        self.read = read
+        self.items = read()
         self.next = 0
+        self._turn = asyncio.Lock()
 
     async def element(self, index: int) -> Any:
-        while True:
-            found = await anext(self.items)
-            self.next += 1
+        async with self._turn:
             if self.next > index:
-                return found
+                self.items, self.next = self.read(), 0
+            while True:
+                found = await anext(self.items)
+                self.next += 1
+                if self.next > index:
+                    return found
 
 
 class StoredLists:
@@ -65,8 +71,8 @@ class StoredLists:
     async def element(self, owner: Owner, reference: Reference | None, index: int) -> Any:
         """One element; cheap when asked for in order."""
         reader = self._readers.pop(owner, None)
-        if reader is None or reader.next > index:
-            reader = Reader(self._read(reference))
+        if reader is None:
+            reader = Reader(lambda: self._read(reference))
         self._readers[owner] = reader
         while len(self._readers) > READERS_MAX:
             self._readers.popitem(last=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from noetl.control.intake import digest
 from noetl.control.reading import EVENTS_PER_READ
+from noetl.control.turn import digest
 from noetl.engine import events as facts
 from noetl.engine.apply import apply
 from noetl.engine.events import Event

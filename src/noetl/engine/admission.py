@@ -9,18 +9,39 @@ from __future__ import annotations
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine.decision import Decision
+from noetl.engine.events import Event
+from noetl.engine.routing import fail_workflow
 from noetl.engine.state import Token
 from noetl.engine.values import Fault, holds
 
 ALLOWED = -1
+QUIET: frozenset[type[Event]] = frozenset(  # they make and take no token and end no run, so no answer is new
+    (
+        facts.Emitted,
+        facts.StepStarted,
+        facts.TaskStarted,
+        facts.TaskDone,
+        facts.TaskWaiting,
+        facts.ChildDone,
+        facts.LoopStarted,
+        facts.LoopIterationStarted,
+        facts.LoopIterationDone,
+        facts.LoopIterationFailed,
+        facts.LoopIterationCancelled,
+    )
+)
 
 
 def admit_all(decision: Decision) -> bool:
     """Ask every token that may have a new answer; whether any step was scheduled."""
     state = decision.state
+    if not (decision.has_ctx_changed or any(type(event) not in QUIET for event in decision.events)):
+        return False
     before = state.last_run
     joins: set[str] = set()  # those asked already: a thousand tokens at a join are one question
-    for token in sorted(state.tokens.values(), key=lambda token: token.id):
+    for token in list(state.tokens.values()):  # oldest first, as they were made
+        if token.step in joins:
+            continue
         if token.id in state.tokens and (not token.is_denied or decision.has_ctx_changed):
             _ask(decision, token, joins)
         if state.is_failing and not state.is_best_effort:
@@ -33,10 +54,10 @@ def _ask(decision: Decision, token: Token, joins: set[str]) -> None:
     if not step.admission.is_join:
         if not _is_partition_busy(decision, token):
             _try(decision, step, [token])
-    elif token.step not in joins:
-        joins.add(token.step)
-        if can_join(decision, token.step):
-            _try(decision, step, waiting_at(decision, token.step))
+        return
+    joins.add(token.step)
+    if can_join(decision, token.step):
+        _try(decision, step, waiting_at(decision, token.step))
 
 
 def _is_partition_busy(decision: Decision, token: Token) -> bool:
@@ -49,19 +70,15 @@ def _is_partition_busy(decision: Decision, token: Token) -> bool:
 
 def waiting_at(decision: Decision, step: str) -> list[Token]:
     """The tokens that wait at a step, oldest first."""
-    found = [token for token in decision.state.tokens.values() if token.step == step]
-    return sorted(found, key=lambda token: token.id)
+    return [token for token in decision.state.tokens.values() if token.step == step]
 
 
 def can_join(decision: Decision, step: str) -> bool:
     """Whether no token elsewhere, and no run, can still come to a join."""
-    return not any(step in decision.net.reach(name) for name in _live_elsewhere(decision, step))
-
-
-def _live_elsewhere(decision: Decision, step: str) -> set[str]:
-    state = decision.state
-    running = {run.step for run in state.runs.values() if not run.compensates}
-    return running | {token.step for token in state.tokens.values() if token.step != step}
+    state, sources = decision.state, decision.net.sources(step)
+    if any(run.step in sources and not run.compensates for run in state.runs.values()):
+        return False
+    return not any(token.step in sources and token.step != step for token in state.tokens.values())
 
 
 def _try(decision: Decision, step: Step, tokens: list[Token]) -> None:
@@ -69,7 +86,7 @@ def _try(decision: Decision, step: Step, tokens: list[Token]) -> None:
     try:
         rule = denying_rule(decision, step, tokens)
     except Fault as fault:
-        fail_gate(decision, step, fault)
+        _fail_gate(decision, step, tokens, fault)
         return
     if rule == ALLOWED:
         schedule(decision, step, tokens)
@@ -99,16 +116,10 @@ def denying_rule(decision: Decision, step: Step, tokens: list[Token]) -> int:
     return ALLOWED
 
 
-def fail_gate(decision: Decision, step: Step, fault: Fault) -> None:
-    """A guard that raises fails the workflow (RT-11)."""
-    error = {**fault.error.as_data(), "step": step.name}
-    decision.emit(
-        facts.WorkflowFailing(
-            ts=decision.now,
-            step=step.name,
-            error=error,
-        )
-    )
+def _fail_gate(decision: Decision, step: Step, tokens: list[Token], fault: Fault) -> None:
+    """A guard that raises fails the workflow (RT-11); under best_effort the rest goes on without these tokens."""
+    fail_workflow(decision, step, fault.error.as_data())
+    retire(decision, tokens, f"its gate failed: {fault.error.message}")
 
 
 def schedule(decision: Decision, step: Step, tokens: list[Token]) -> None:
@@ -143,19 +154,18 @@ def break_standstill(decision: Decision) -> bool:
 def _waiting_joins(decision: Decision) -> list[str]:
     """Joins with tokens that were not denied by a rule, by their oldest token."""
     steps = decision.playbook.steps
-    tokens = sorted(decision.state.tokens.values(), key=lambda token: token.id)
+    tokens = decision.state.tokens.values()
     return list(
         dict.fromkeys(token.step for token in tokens if steps[token.step].admission.is_join and not token.is_denied)
     )
 
 
 def _reaches(decision: Decision, token: Token, join: str) -> bool:
-    return token.step != join and join in decision.net.reach(token.step)
+    return token.step != join and token.step in decision.net.sources(join)
 
 
 def _retirable(decision: Decision) -> list[Token]:
-    tokens = decision.state.tokens.values()
-    return sorted((token for token in tokens if token.is_denied and not token.is_for_signal), key=lambda one: one.id)
+    return [token for token in decision.state.tokens.values() if token.is_denied and not token.is_for_signal]
 
 
 def _fire_a_join(decision: Decision, joins: list[str]) -> bool:

@@ -85,8 +85,11 @@ def _signal(state: State, event: facts.SignalReceived) -> None:
     state.ctx = patched(state.ctx, event.patches, "ctx")
 
 
-def _recovered(state: State, _event: facts.ExecutionRecovered) -> None:
-    state.recoveries += 1
+def _recovered(state: State, event: facts.ExecutionRecovered) -> None:
+    """It counts as a try only where something was at work: what waits does not move by being taken up."""
+    jobs = [job for run in state.runs.values() for job in run.jobs.values()]
+    if any(job.child is None and job.waits_until <= event.ts for job in jobs):
+        state.recoveries += 1
     state.incident, state.status = "", RUNNING
 
 

@@ -120,9 +120,9 @@ def next_evaluated(state: State, event: facts.NextEvaluated) -> None:
 
 
 def _add_token(state: State, run: Run, fired: facts.Fired, view: dict[str, Any]) -> None:
-    state.last_token = fired.token
-    state.tokens[fired.token] = Token(
-        id=fired.token,
+    state.last_token = fired.token or state.last_token + 1
+    state.tokens[state.last_token] = Token(
+        id=state.last_token,
         step=fired.step,
         args=fired.args,
         output=run.output,

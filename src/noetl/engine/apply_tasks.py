@@ -40,7 +40,7 @@ def task_waiting(state: State, event: facts.TaskWaiting) -> None:
 
 def child_done(state: State, event: facts.ChildDone) -> None:
     job = _job(state, event)
-    job.child, job.is_child_done = None, True
+    job.child, job.is_child_done, job.waits_until = None, True, 0.0
     job.progress.child = {
         "execution_id": event.child_execution_id,
         "result": event.result,

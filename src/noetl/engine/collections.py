@@ -45,6 +45,7 @@ def collection_of(decision: Decision, found: Any, loop: LoopModel) -> dict[str, 
     if isinstance(found, range):
         return {"count": len(found), "range": [found.start, found.stop, found.step]}
     if not isinstance(found, list | tuple):
+        plain(found, loop.place)  # which refuses a payload that is kept outside the log
         kind = {dict: "a mapping", str: "text", type(None): "nothing"}.get(type(found), type(found).__name__)
         raise fault("type", f"loop.in needs a list, a range or a reference to a list, but got {kind}", loop.place)
     items = plain(found, loop.place)

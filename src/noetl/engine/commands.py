@@ -15,6 +15,7 @@ from noetl.engine.events import Data, Envelope, Event, Patch
 from noetl.engine.state import Progress
 
 Key = tuple[int, int, int]  # execution, run, iter
+TIMEOUT = "timeout"  # the result of a child that nobody waits for any longer
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,12 +261,15 @@ class MoreWanted(Change, frozen=True, kw_only=True):
 
 
 class TimerSet(Change, frozen=True, kw_only=True):
-    """A step run must have ended by then."""
+    """A step run must have ended by then; or the child that one of its tasks waits for."""
 
     execution_id: int
     run: int
     at: float
     message: str
+    iter: int = -1
+    task: str = ""
+    child_key: str = ""
 
 
 class PlanWanted(Change, frozen=True, kw_only=True):

@@ -185,6 +185,8 @@ def _child_ended(decision: Decision, op: ops.ChildEnded) -> None:
     job = run.jobs.get(op.iter) if run else None
     if job is None or job.child is None or job.child.get("key") != op.key:
         return
+    if op.result == ops.TIMEOUT:
+        decision.after(ops.ChildDropped(parent_key=op.key))
     decision.emit(
         facts.ChildDone(
             ts=decision.now,

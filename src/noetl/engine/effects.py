@@ -20,7 +20,7 @@ from noetl.engine.commands import (
     TimerSet,
 )
 from noetl.engine.events import Event
-from noetl.engine.state import Job, Run, State
+from noetl.engine.state import INCIDENT, Job, Run, State
 
 ENDS_A_JOB = (
     facts.StepDone,
@@ -88,6 +88,25 @@ def parked(state: State, key: Key, task: str, job: Job) -> Iterator[Change]:
     yield JobParked(key=key, until=job.waits_until, is_for_child=job.child is not None)
     if job.child is not None:
         yield ChildWanted(key=key, task=task, child=job.child, depth=state.depth + 1, trace_id=state.trace_id)
+        if job.waits_until:
+            yield _child_timer(key, task, job.waits_until, job.child["key"])
+
+
+def _child_timer(key: Key, task: str, at: float, child_key: str) -> TimerSet:
+    execution_id, run, index = key
+    message = "the child took longer than its caller waits (spec.timeout)"
+    return TimerSet(
+        execution_id=execution_id, run=run, iter=index, task=task, at=at, message=message, child_key=child_key
+    )
+
+
+def is_needed(state: State, timer: TimerSet) -> bool:
+    """Whether what a timer was set for is still under way. An incident sets its timers anew when it is taken up."""
+    run = state.runs.get(timer.run)
+    if run is None or run.boundary or state.status == INCIDENT:
+        return False
+    job = run.jobs.get(timer.iter)
+    return not timer.child_key or (job is not None and job.child is not None and job.child["key"] == timer.child_key)
 
 
 def pending(state: State) -> Iterator[Change]:

@@ -176,7 +176,7 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     arc: int  # its place among the step's arcs
     step: str
-    token: int
+    token: int = 0  # its number; 0: the one after the last
     args: dict[str, Data] = {}
     priority: int = 0
     partition: Data = None

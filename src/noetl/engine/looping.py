@@ -17,7 +17,7 @@ from noetl.dsl.model import Loop as LoopModel
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine import scopes, views
-from noetl.engine.collections import around, collection_of
+from noetl.engine.collections import around, collection_of, encode
 from noetl.engine.commands import Counted, CountWanted, ElementRead, ElementWanted, MoreWanted
 from noetl.engine.decision import Decision
 from noetl.engine.loop_ends import finish
@@ -25,7 +25,7 @@ from noetl.engine.routing import fail_step
 from noetl.engine.rows import payload_bytes_max
 from noetl.engine.runs import outermost
 from noetl.engine.state import Loop, Run
-from noetl.engine.values import Fault, rendered
+from noetl.engine.values import Fault, fault, rendered
 from noetl.references import is_reference
 
 WINDOW_MAX = 1000  # iterations in flight where max_in_flight is not set
@@ -186,12 +186,26 @@ def element_read(decision: Decision, run: Run, op: ElementRead) -> None:
     """The element of a stored list is here: its iteration begins."""
     if run.loop is None or op.iter != run.loop.next or not has_room(run.loop):
         return
-    if op.error:
+    error = op.error or _oversize(decision, run, op.element)
+    if error:
         decision.emit(facts.LoopIterationStarted(ts=decision.now, run=run.id, iter=op.iter))
-        decision.emit(facts.LoopIterationFailed(ts=decision.now, run=run.id, iter=op.iter, error=op.error))
+        decision.emit(facts.LoopIterationFailed(ts=decision.now, run=run.id, iter=op.iter, error=error))
     else:
         _start_iteration(decision, run, op.iter, model_of(decision, run).inner, op.element)
     decision.look_at(run)
+
+
+def _oversize(decision: Decision, run: Run, element: Any) -> dict[str, Any] | None:
+    """Why no event can hold an element, if none can (RS-01)."""
+    size, size_max = len(encode(element)), payload_bytes_max(decision.playbook)
+    if size <= size_max:
+        return None
+    message = (
+        f"an element of a stored list that an inner loop runs in may have {size_max} bytes, but this one has {size}, "
+        "over limits.max_payload_bytes; keep the element's large part in a result of its own, and resolve it where "
+        "it is needed"
+    )
+    return fault("limit", message, model_of(decision, run).place).error.as_data()
 
 
 def reopen_inner(decision: Decision, run: Run) -> None:

@@ -1,30 +1,42 @@
-"""Which steps a token can still come to: what a join has to wait for (ST-11)."""
+"""From which steps a token can still come to a step: what a join has to wait for (ST-11)."""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 from noetl.dsl.model import Playbook
 
 
 class Net:
-    """The graph of one playbook; reach is found when first asked for."""
+    """The graph of one playbook. The sources of a join are found when first asked for: memory follows the joins."""
 
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
-        self._reach: dict[str, frozenset[str]] = {}
+        self._sources: dict[str, frozenset[str]] = {}
+        self._senders: dict[str, list[str]] = {}
 
-    def reach(self, step: str) -> frozenset[str]:
-        """The steps that a run of this step can lead to, itself only over a cycle."""
-        if step not in self._reach:
-            self._reach[step] = frozenset(self._walk(step))
-        return self._reach[step]
+    def sources(self, step: str) -> frozenset[str]:
+        """The steps whose run can lead to this step, itself only over a cycle."""
+        if step not in self._sources:
+            self._sources[step] = frozenset(self._walk_back(step))
+        return self._sources[step]
 
-    def _walk(self, step: str) -> set[str]:
+    def _walk_back(self, step: str) -> set[str]:
+        self._senders = self._senders or senders_of(self.playbook)
         found: set[str] = set()
         waiting = [step]
         while waiting:
-            here = self.playbook.steps.get(waiting.pop())
-            for arc in here.router.arcs if here else ():
-                if arc.target not in found:
-                    found.add(arc.target)
-                    waiting.append(arc.target)
+            for sender in self._senders.get(waiting.pop(), ()):
+                if sender not in found:
+                    found.add(sender)
+                    waiting.append(sender)
         return found
+
+
+def senders_of(playbook: Playbook) -> dict[str, list[str]]:
+    """Target of an arc → the steps that have one to it."""
+    senders: dict[str, list[str]] = defaultdict(list)
+    for name, step in playbook.steps.items():
+        for arc in step.router.arcs:
+            senders[arc.target].append(name)
+    return dict(senders)

@@ -38,7 +38,7 @@ from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verd
 from noetl.engine.progress import END, fold
 from noetl.engine.rows import check_written
 from noetl.engine.scene import Scene
-from noetl.engine.values import Fault, Scope, check_ctx, fault, rendered, rendered_data, seconds_of, writes
+from noetl.engine.values import Fault, Scope, check_ctx, fault, masked, rendered, rendered_data, seconds_of, writes
 
 TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
 NOT_ON_SET = (RETRY, FAIL, SKIP)
@@ -139,7 +139,7 @@ class Pipeline(Scene):
         return done
 
     def _scope_of_answer(self, task: Task, given: dict[str, Any], answer: Answer) -> dict[str, Any]:
-        scope = self.scope(task, given)
+        scope = self.scope(task, masked(task, given))
         scope["output"] = scope[task.label] = views.readable(answer.hand)
         if self.playbook.settings.is_transparent:
             scopes.see_through(scope, (task.label,))
@@ -338,8 +338,8 @@ class Pipeline(Scene):
 
     def _boundary_failed(self, error: dict[str, Any], now: float) -> Event:
         work, output = self.work, self._last_recorded()
-        if output is not None and output.get("status") != "error":
-            output = None  # the failure is not the last task's own
+        if output is not None:
+            output = {**output, "status": "error", "error": error}  # what the last task gave, and why it is a failure
         if self.has_loop:
             return LoopIterationFailed(
                 ts=now, run=work.run, iter=work.iter, lease=work.lease, error=error, output=output

@@ -12,7 +12,7 @@ from noetl.engine import views
 from noetl.engine.commands import Planned, PlanWanted
 from noetl.engine.decision import Decision
 from noetl.engine.events import Fired, Patch
-from noetl.engine.rows import check_written
+from noetl.engine.rows import check_fan_out, check_written
 from noetl.engine.state import Run
 from noetl.engine.values import Fault, check_ctx, holds, rendered_data, writes
 
@@ -27,6 +27,7 @@ def route(decision: Decision, run: Run) -> None:
     try:
         matched, refused = _matching(decision, step, run)
         fired, patches = _fire(decision, step, run, matched)
+        check_fan_out(decision.playbook, [fired, refused, patches], step.router.place)
     except Fault as fault:
         _fail_guard(decision, step, run, fault)
         return
@@ -44,7 +45,7 @@ def route(decision: Decision, run: Run) -> None:
         )
     )
     if run.error and not fired:
-        _fail_workflow(decision, step, run.error)
+        fail_workflow(decision, step, run.error)
 
 
 def leave_planner(decision: Decision, run: Run, op: Planned) -> None:
@@ -52,9 +53,9 @@ def leave_planner(decision: Decision, run: Run, op: Planned) -> None:
     if op.error:
         error = {**op.error, "step": run.step}
         decision.emit(_evaluated(decision, run, error=error, is_undoable=bool(decision.step(run).compensation)))
-        _fail_workflow(decision, decision.step(run), error)
+        fail_workflow(decision, decision.step(run), error)
         return
-    first = Fired(arc=-1, step=op.steps[0]["step"], token=decision.state.last_token + 1, args=run.args)
+    first = Fired(arc=-1, step=op.steps[0]["step"], args=run.args)
     decision.emit(_evaluated(decision, run, fired=[first], is_undoable=bool(decision.step(run).compensation)))
 
 
@@ -68,10 +69,11 @@ def _fail_guard(decision: Decision, step: Step, run: Run, fault: Fault) -> None:
     """A guard that raises fails the workflow."""
     error = {**fault.error.as_data(), "step": step.name}
     decision.emit(_evaluated(decision, run, error=error, is_undoable=bool(step.compensation)))
-    _fail_workflow(decision, step, error)
+    fail_workflow(decision, step, error)
 
 
-def _fail_workflow(decision: Decision, step: Step, error: dict[str, Any]) -> None:
+def fail_workflow(decision: Decision, step: Step, error: dict[str, Any]) -> None:
+    """A failure that nothing handles; the first one is the workflow's error (RT-05)."""
     if decision.state.is_failing:
         return
     decision.emit(
@@ -128,12 +130,9 @@ def _fire(decision: Decision, step: Step, run: Run, matched: list[int]) -> tuple
     fired: list[Fired] = []
     patches: list[Patch] = []
     scope = arc_scope(decision, run) if any(_has_values(step.router.arcs[index]) for index in matched) else {}
-    token = decision.state.last_token
     for index in matched:
         arc = step.router.arcs[index]
-        one = _fired(decision, run, index, arc, scope, token + 1, fired)
-        token += 0 if one.is_duplicate else 1
-        fired.append(one)
+        fired.append(_fired(decision, run, index, arc, scope, fired))
         patches += writes(arc.set, scope)
     check_ctx(decision.state.ctx, patches, step.router.place)
     check_written(decision.playbook, [patches, [one.args for one in fired if one.args]], step.router.place)
@@ -145,16 +144,13 @@ def _has_values(arc: Arc) -> bool:
     return bool(arc.set or arc.args or arc.dedupe or arc.partition)
 
 
-def _fired(
-    decision: Decision, run: Run, index: int, arc: Arc, scope: dict[str, Any], token: int, before: list[Fired]
-) -> Fired:
+def _fired(decision: Decision, run: Run, index: int, arc: Arc, scope: dict[str, Any], before: list[Fired]) -> Fired:
     key = _dedupe_key(arc, scope)
     sent = decision.state.sent.get(arc.target, ())
     is_duplicate = bool(key) and (key in sent or any(one.step == arc.target and one.dedupe == key for one in before))
     return Fired(
         arc=index,
         step=arc.target,
-        token=0 if is_duplicate else token,
         args={**run.args, **{name: rendered_data(value, scope) for name, value in arc.args.items()}},
         priority=arc.priority,
         partition=rendered_data(arc.partition, scope) if arc.partition else None,

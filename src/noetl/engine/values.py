@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.model import Assign, Condition, Parts, Place, Value
+from noetl.dsl.model import Assign, Condition, Parts, Place, Task, Value
 from noetl.engine.events import Patch
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
@@ -24,6 +24,7 @@ Scope = Mapping[str, Any]
 ERROR_KINDS = {"limit": "limit", "type": "type", "reference": "ref_misuse"}  # others are `template`
 DEPTH_MAX = 64
 CTX_BYTES_MAX = 256 * 1024
+MASK = "***"
 
 encode = msgspec.json.Encoder().encode
 
@@ -160,3 +161,13 @@ def check_ctx(ctx: dict[str, Any], patches: list[Patch], place: Place | None = N
     if size > CTX_BYTES_MAX:
         advice = "store the large value and keep its reference: set a target named …_ref to output.ref"
         raise fault("limit", f"ctx may have {CTX_BYTES_MAX} bytes, but would have {size}; {advice}", place)
+
+
+def masked(task: Task, given: dict[str, Any], tainted: frozenset[str] = frozenset(("keychain",))) -> dict[str, Any]:
+    """A task's input as its rules and sets may read it: a field made from a credential is not to be seen (KC-05)."""
+    if not any(value.reads & tainted for value in task.input.values()):
+        return given
+    return {
+        name: MASK if name in task.input and task.input[name].reads & tainted else value
+        for name, value in given.items()
+    }

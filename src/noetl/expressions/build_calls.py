@@ -12,11 +12,12 @@ from noetl.expressions.faults import Refusal
 from noetl.expressions.filters import filter_named, predicate_named
 from noetl.expressions.methods import FUNCTION_TABLE, method_of
 from noetl.expressions.run import Run
-from noetl.expressions.values import is_list, is_mapping, is_text
+from noetl.expressions.values import Stored, is_list, is_mapping, is_text
 
 Applied = nodes.Call | nodes.Filter | nodes.Test
 Arguments = Callable[[Run], tuple[list[Any], dict[str, Any]]]
 SPREAD_MAX: Final = 1000
+PRESENCE_TESTS: Final = frozenset({"defined", "undefined", "none"})  # they ask whether there is a value, not for it
 
 
 def _filter(builder: Builder, node: nodes.Filter) -> Evaluate:
@@ -28,14 +29,29 @@ def apply_filter(builder: Builder, node: nodes.Filter, value: Evaluate) -> Evalu
     offset = node.lineno
     function = placed(offset, filter_named, node.name, True)
     _check_arguments(function, node, f"the filter '{node.name}'")
-    return _apply(function, value, _arguments(builder, node), offset)
+    return _apply(function, _readable(value, offset), _arguments(builder, node), offset)
+
+
+def _readable(value: Evaluate, offset: int) -> Evaluate:
+    """A value that is about to be looked into."""
+
+    def read(run: Run) -> object:
+        found = value(run)
+        if type(found) is Stored:
+            placed(offset, found.refuse)
+        return found
+
+    return read
 
 
 def _test(builder: Builder, node: nodes.Test) -> Evaluate:
     offset = node.lineno
     function = placed(offset, predicate_named, node.name, True)
     _check_arguments(function, node, f"the test '{node.name}'")
-    return _apply(function, builder.expression(node.node), _arguments(builder, node), offset)
+    value = builder.expression(node.node)
+    return _apply(
+        function, value if node.name in PRESENCE_TESTS else _readable(value, offset), _arguments(builder, node), offset
+    )
 
 
 def _apply(function: Callable[..., Any], value: Evaluate, arguments: Arguments | None, offset: int) -> Evaluate:

@@ -17,7 +17,7 @@ from noetl.expressions.limits import WORK_PER_NODE, WORK_PER_TURN
 from noetl.expressions.loop import Loop
 from noetl.expressions.printing import settled, text_of
 from noetl.expressions.run import Run
-from noetl.expressions.values import Items, is_list, is_undefined, items_of, kind_of
+from noetl.expressions.values import Items, Stored, is_list, is_undefined, items_of, kind_of
 
 Pieces = list[Any]
 Execute = Callable[[Run, Pieces], None]
@@ -63,6 +63,8 @@ def _print(run: Run, pieces: Pieces, value: object, offset: int) -> None:
     if pieces is run.fragments:
         if is_undefined(value) and not value.is_quiet:
             value.refuse()
+        if type(value) is Stored:
+            placed(offset, value.refuse)
         pieces.append(Value(settled(run, value)))
     else:
         text = value if type(value) is str else placed(offset, text_of, run, value)

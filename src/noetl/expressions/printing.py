@@ -12,6 +12,7 @@ from noetl.expressions.limits import WORK_PER_ITEM, WORK_PER_PIECE, WORK_PER_TUR
 from noetl.expressions.run import Run
 from noetl.expressions.values import (
     Items,
+    Stored,
     is_list,
     is_mapping,
     is_number,
@@ -78,6 +79,8 @@ def _scalar(run: Run, value: object) -> str:
         return "" if value.is_quiet else value.refuse()
     if is_plain_object(value):
         return run.spend_text(str(value))
+    if type(value) is Stored:
+        value.refuse()
     raise Refusal("type", "this value is not plain data, so it cannot be printed")
 
 

@@ -10,7 +10,7 @@ forge.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeGuard, cast
+from typing import Final, NoReturn, TypeGuard, cast
 
 from noetl.expressions.faults import Refusal
 from noetl.expressions.limits import WORK_PER_ITEM, WORK_PER_NEW_NUMBER, WORK_PER_PIECE
@@ -22,14 +22,34 @@ Items = Sequence[object]
 Number = int | float
 
 
+USE_RESOLVE: Final = (
+    "this payload is kept outside the log: fetch it with a task of kind resolve, and read that task's data"
+)
+
+
 class Stored:
-    """Stands for a payload that is kept outside the log; nothing can be read off it (RS-04)."""
+    """Stands for a payload that is kept outside the log: it can be handed on, and every other use is refused (RS-04).
+
+    It counts as true, because whoever asks may be outside an evaluation.
+    """
 
     __slots__ = ()
 
+    def refuse(self, *_: object) -> NoReturn:
+        """Say how to get at the payload."""
+        raise Refusal("reference", USE_RESOLVE)
+
+    def __eq__(self, other: object) -> bool:
+        self.refuse()
+
+    def __ne__(self, other: object) -> bool:
+        self.refuse()
+
+    def __hash__(self) -> int:
+        self.refuse()
+
 
 STORED: Final = Stored()
-USE_RESOLVE: Final = "is kept outside the log: fetch it with a task of kind resolve, and read that task's data"
 
 
 class Payload(dict[str, object]):
@@ -103,7 +123,7 @@ def member(holder: object, key: object) -> object:
     if found is MISSING and type(holder) is Payload:
         found = holder.found_beyond(key)
     if found is MISSING and (type(holder) is Stored or is_reference(holder)):
-        raise Refusal("reference", f"this payload {USE_RESOLVE}")
+        raise Refusal("reference", USE_RESOLVE)
     if found is MISSING and is_text(key) and key.startswith("__"):
         raise Refusal(
             "security", "a name that begins with __ cannot be read: a template reads data, not what it is made of"
@@ -163,12 +183,13 @@ KIND_WORDS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
     (range, "a range"),
     (Undefined, "nothing: it is undefined"),
     (type(None), "none"),
-    (Stored, "a payload kept outside the log"),
 )
 
 
 def kind_of(value: object) -> str:
-    """A value's type, in an author's words."""
+    """A value's type, in an author's words, for a refusal; a payload kept outside the log has a refusal of its own."""
+    if type(value) is Stored:
+        value.refuse()
     return next((words for kinds, words in KIND_WORDS if issubclass(type(value), kinds)), "an object")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from noetl.engine.output import Error, Output
+from noetl.engine.commands import TIMEOUT
+from noetl.engine.output import Error, Output, failure
 from noetl.engine.pipeline import Invocation
 from noetl.engine.values import fault, plain
 from noetl.engine.views import NOTHING
@@ -29,6 +30,8 @@ def answered(child: dict[str, Any]) -> Output:
     if child["result"] == "success":
         return Output(data=output.get("data"), ref=output.get("ref"), helpers=helpers)
     cause = child.get("error") or {}
+    if child["result"] == TIMEOUT:
+        return failure("timeout", str(cause.get("message", "it took too long")), retryable=True, helpers=helpers)
     kind = "cancelled" if child["result"] == "cancelled" else "child_failed"
     name = f"child execution {child['execution_id']}" if child["execution_id"] else "the child"
     message = (

@@ -61,7 +61,7 @@ class Execution:
         self.playbook = playbook
         self.work = work
         self.pipeline = Pipeline(playbook, work)
-        self.reporter = Reporter(kit.transport, work)
+        self.reporter = Reporter(kit.transport, work, kit.invoker.clean)
         self.has_slot = True
 
     async def run(self) -> None:
@@ -122,8 +122,8 @@ class Execution:
             await self.reporter.flush()
         return True
 
-    async def _sleep(self, seconds: float) -> None:
-        """Wait without a slot, unless the worker stops meanwhile."""
+    async def _sleep(self, seconds: float) -> bool:
+        """Wait without a slot; False: the worker stopped meanwhile."""
         self.kit.slots.release()
         self.has_slot = False
         waits = [asyncio.ensure_future(wait) for wait in (self.kit.clock.sleep(seconds), self.kit.stopping.wait())]
@@ -132,9 +132,11 @@ class Execution:
         finally:
             for wait in waits:
                 wait.cancel()
-        if not self.kit.stopping.is_set():
-            await self.kit.slots.take()
-            self.has_slot = True
+        if self.kit.stopping.is_set():
+            return False
+        await self.kit.slots.take()
+        self.has_slot = True
+        return True
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
@@ -152,7 +154,7 @@ class Execution:
         )
 
     async def _run_task(self, task: Task) -> bool:
-        """Open, run and close one task; False: the job was parked."""
+        """Open, run and close one task; False: the job was parked, or the worker stops."""
         pipeline, invoker = self.pipeline, self.kit.invoker
         if "keychain" in _reads(task):
             pipeline.keychain = await invoker.credentials(self.playbook, task)
@@ -163,6 +165,9 @@ class Execution:
             return True
         try:
             answer = await self._answer(invocation, child)
+        except workbook.Stopped:
+            await self.reporter.flush()
+            return False
         except Fault as fault:
             self.reporter.add([pipeline.refuse(invocation, fault.error, self.now())])
             return True
@@ -182,7 +187,10 @@ class Execution:
             return await self._child_answer(invocation, target, child)
         if target is not None:
             self.reporter.soon()
-            return await workbook.call(invoker, self.pipeline, invocation, target, self.kit.chance())
+            caller = workbook.Caller(
+                pipeline=self.pipeline, invocation=invocation, chance=self.kit.chance(), sleep=self._sleep
+            )
+            return await workbook.call(invoker, caller, target)
         previous = None if self.work.around else self.pipeline.previous()
         call = invoker.call(
             self.work,
@@ -205,7 +213,8 @@ class Execution:
                 given = workbook.input_of(target, workbook.scope_of(self.pipeline, invocation, target), {})
             wanted = children.wanted(invocation, given)
             check_written(self.playbook, [wanted["payload"]], task.place)
-            await self._park(invocation.task, child=wanted)
+            until = self.now() + task.timeout.total if task.timeout.total else 0.0
+            await self._park(invocation.task, child=wanted, until=until)
             return None
         meta = {"attempt": invocation.attempt, "ts": self.now(), "trace": self.work.trace_id}
         return await self.kit.invoker.answer(self.playbook, task, children.answered(child), meta)

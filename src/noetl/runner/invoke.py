@@ -18,7 +18,7 @@ import msgspec
 from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
-from noetl.engine.events import LoopIterationDone, StepDone, TaskDone
+from noetl.engine.events import Event, LoopIterationDone, StepDone, TaskDone
 from noetl.engine.output import Output, envelope, failure
 from noetl.engine.pipeline import Answer
 from noetl.engine.rows import payload_bytes_max, row_bytes_max
@@ -33,6 +33,10 @@ from noetl.tools.contract import Call
 
 LINES_LEFT_OUT = "(what it printed is left out: the row is full)"
 MESSAGE_CHARACTERS_MAX = 2_000
+HELPERS_BYTES_MAX = 16 * 1024
+DETAILS_BYTES_MAX = 4 * 1024
+TEXT_CHARACTERS_MAX = 2_000
+ITEMS_SHOWN_MAX = 100
 
 encode = msgspec.json.Encoder().encode
 Finished = TaskDone | StepDone | LoopIterationDone
@@ -98,11 +102,13 @@ class Invoker:
 
     async def _run(self, task: Task, call: Call, on_wait: Callable[[], None]) -> Output:
         try:
-            running = self.toolbox.tool(task.kind).run(call)
+            tool = self.toolbox.tool(task.kind)
+            running = tool.run(call)
             if isinstance(running, Output):
                 return running
             on_wait()
-            async with asyncio.timeout(task.timeout.total):
+            is_timed = getattr(tool, "times_itself", False)  # from when it has a process, not while it waits for one
+            async with asyncio.timeout(None if is_timed else task.timeout.total):
                 return await running
         except TimeoutError:
             seconds = task.timeout.total
@@ -115,8 +121,7 @@ class Invoker:
 
     async def answer(self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> Answer:
         """An output as it is recorded and as the pipeline goes on with it."""
-        if self.keychain.has_secrets:
-            output = self.keychain.redactor().clean(output)
+        output = bounded(self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
         try:
             hand, recorded = await self._kept(playbook, task, output, meta)
         except Fault as fault:
@@ -131,6 +136,10 @@ class Invoker:
             retry_after_seconds=output.retry_after_seconds or 0.0,
             logs=list(output.logs),
         )
+
+    def clean(self, event: Event) -> Event:
+        """An event without any secret that is known."""
+        return self.keychain.redactor().clean(event) if self.keychain.has_secrets else event
 
     async def _kept(
         self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]
@@ -175,6 +184,28 @@ class Invoker:
         reference = output["ref"] or (await self.results.store(encode(output["data"]))).as_data()
         kept = {name: value for name, value in output.items() if name != "data"}
         return {**kept, "ref": reference, "meta": {**output["meta"], "is_stored": True}}
+
+
+def bounded(output: Output) -> Output:
+    """An output whose helpers and error details fit beside its data: long texts in them are cut (RS-01)."""
+    if output.helpers and len(encode(output.helpers)) > HELPERS_BYTES_MAX:
+        output = msgspec.structs.replace(output, helpers=shortened(output.helpers))
+    error = output.error
+    if error is not None and error.details and len(encode(error.details)) > DETAILS_BYTES_MAX:
+        details = {name: shortened(value) for name, value in error.details.items() if not isinstance(value, dict)}
+        output = msgspec.structs.replace(output, error=msgspec.structs.replace(error, details=details))
+    return output
+
+
+def shortened(value: Any) -> Any:
+    """Data whose texts are cut."""
+    if isinstance(value, dict):
+        return {name: shortened(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [shortened(item) for item in value[:ITEMS_SHOWN_MAX]]
+    if isinstance(value, str) and len(value) > TEXT_CHARACTERS_MAX:
+        return f"{value[:TEXT_CHARACTERS_MAX]}… ({len(value) - TEXT_CHARACTERS_MAX} more characters)"
+    return value
 
 
 def has_more(event: Finished) -> bool:

@@ -6,6 +6,8 @@ caller's, and does not show in the events (TK-14). What it writes with `set` goe
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -14,10 +16,10 @@ from noetl.dsl.model import Playbook, Rule, Task
 from noetl.engine import views
 from noetl.engine.backoff import delay_seconds
 from noetl.engine.events import Patch
-from noetl.engine.output import Output
+from noetl.engine.output import Error, Output, failure
 from noetl.engine.pipeline import Answer, Invocation, Pipeline
 from noetl.engine.policy import FAIL, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.values import Scope, fault, rendered, seconds_of, writes
+from noetl.engine.values import MASK, Scope, fault, masked, rendered, seconds_of, writes
 from noetl.runner.invoke import Invoker
 
 
@@ -45,14 +47,39 @@ def input_of(task: Task, scope: dict[str, Any], keychain: dict[str, Any]) -> dic
     return {name: rendered(value, {**scope, "keychain": keychain}) for name, value in task.input.items()}
 
 
-async def call(invoker: Invoker, pipeline: Pipeline, caller: Invocation, task: Task, chance: float) -> Answer:
-    """Run the called task, its own retries included."""
-    scope = scope_of(pipeline, caller, task)
-    skipped = verdict_before(task, scope)
+class Stopped(Exception):
+    """The worker stops while a called task waits for its next attempt: the call is made again by whoever goes on."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who calls a workbook task."""
+
+    pipeline: Pipeline
+    invocation: Invocation
+    chance: float
+    sleep: Callable[[float], Awaitable[bool]]  # False: the worker stops
+
+
+async def call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
+    """Run the called task, its own retries included, within the caller's time."""
+    seconds = caller.invocation.task.timeout.total
+    try:
+        async with asyncio.timeout(seconds):
+            return await _call(invoker, caller, task)
+    except TimeoutError:
+        late = failure("timeout", f"the call took longer than its {seconds} s (spec.timeout)", retryable=True)
+        return await invoker.answer(caller.pipeline.playbook, task, late, {"attempt": caller.invocation.attempt})
+
+
+async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
+    pipeline, invocation = caller.pipeline, caller.invocation
+    scope = scope_of(pipeline, invocation, task)
+    seen = _seen(invocation, scope)
+    skipped = verdict_before(task, seen)
     if skipped:
         passed_on = Output(data=pipeline.previous())
-        answer = await invoker.answer(pipeline.playbook, task, passed_on, {"attempt": caller.attempt})
-        return _answered(task, skipped, answer, scope)
+        answer = await invoker.answer(pipeline.playbook, task, passed_on, {"attempt": invocation.attempt})
+        return _answered(task, skipped, answer, seen)
     attempt = 1
     keychain = await invoker.credentials(pipeline.playbook, task)
     while True:
@@ -61,21 +88,39 @@ async def call(invoker: Invoker, pipeline: Pipeline, caller: Invocation, task: T
             pipeline.work,
             task,
             given,
-            key=caller.key,
+            key=invocation.key,
             attempt=attempt,
             inherited=scope["input"],
             previous=pipeline.previous(),
         )
         answer = await invoker.invoke(pipeline.playbook, task, tool_call, lambda: None)
-        output = views.readable(answer.hand)
-        after = {**scope, "_attempt": attempt, "output": output, task.label: output}
-        after["input"] = {**scope["input"], **given}
+        after = _scope_after(task, seen, given, answer, attempt)
         verdict = verdict_after(task, after, is_error=answer.hand["status"] == "error")
         rule = verdict.rule
         if verdict.do != RETRY or rule is None or attempt >= rule.attempts:
             return _answered(task, verdict, answer, after)
-        await invoker.clock.sleep(_delay(rule, after, attempt, answer.retry_after_seconds, chance))
+        if not await caller.sleep(_delay(rule, after, attempt, answer.retry_after_seconds, caller.chance)):
+            raise Stopped
         attempt += 1
+
+
+TAINTED = frozenset(("keychain", "input"))
+
+
+def _seen(invocation: Invocation, scope: dict[str, Any]) -> dict[str, Any]:
+    """The scope as rules and sets may read it: what the caller made from a credential is not to be seen (KC-05)."""
+    shown = masked(invocation.task, {name: value for name, value in invocation.input.items() if name != "task"})
+    return {**scope, "input": {**scope["input"], **shown}}
+
+
+def _scope_after(
+    task: Task, seen: dict[str, Any], given: dict[str, Any], answer: Answer, attempt: int
+) -> dict[str, Any]:
+    output = views.readable(answer.hand)
+    has_secret = MASK in seen["input"].values()
+    shown = masked(task, given, TAINTED) if has_secret else masked(task, given)
+    names = {"_attempt": attempt, "output": output, task.label: output, "input": {**seen["input"], **shown}}
+    return {**seen, **names}
 
 
 def _delay(rule: Rule, scope: Scope, attempt: int, at_least: float, chance: float) -> float:
@@ -91,7 +136,20 @@ def _delay(rule: Rule, scope: Scope, attempt: int, at_least: float, chance: floa
 
 
 def _answered(task: Task, verdict: Verdict, answer: Answer, scope: dict[str, Any]) -> Answer:
+    """What the called task's own policy made of its output is what the caller gets."""
+    is_error = answer.hand["status"] == "error"
+    if verdict.do in (FAIL, RETRY) and not is_error:
+        why = "has no attempt left" if verdict.do == RETRY else "says fail"
+        message = f'rule {verdict.index + 1} of the workbook task "{task.label}" {why}'
+        answer = _with_status(answer, "error", Error(kind="exception", message=message).as_data())
+    elif verdict.do not in (FAIL, RETRY) and is_error:
+        answer = _with_status(answer, "ok", None)
     return msgspec.structs.replace(answer, patches=_patches(task, verdict, scope))
+
+
+def _with_status(answer: Answer, status: str, error: dict[str, Any] | None) -> Answer:
+    change = {"status": status, "error": error}
+    return msgspec.structs.replace(answer, hand={**answer.hand, **change}, recorded={**answer.recorded, **change})
 
 
 def _patches(task: Task, verdict: Verdict, scope: Scope) -> list[Patch]:

@@ -79,7 +79,7 @@ class Hands(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tool(Protocol):
-    """A kind at work."""
+    """A kind at work. `times_itself = True`: it sees to the total time-out, from when it has what it waits for."""
 
     def run(self, call: Call) -> Output | Awaitable[Output]:
         """Do it once. A plain Output: it took no time and needed no waiting."""

@@ -41,6 +41,8 @@ class Answer(msgspec.Struct, frozen=True):
 class PythonTool:
     """Runs the code of python tasks, as many at once as there are slots."""
 
+    times_itself = True
+
     def __init__(self, hands: Hands) -> None:
         self.hands = hands
         self.children = Children(CHILD_MODULE, slots=hands.settings.process_slots)

@@ -17,6 +17,10 @@ FIRST_LINE_BYTES_MAX = 256  # as much of a #! line as Linux reads
 
 
 class ScriptTool:
+    """Runs the programs of script tasks."""
+
+    times_itself = True
+
     def __init__(self, hands: Hands) -> None:
         self.roots = hands.settings.script_roots
         self.programs = Programs(hands)

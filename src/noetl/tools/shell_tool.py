@@ -12,6 +12,10 @@ COMMANDS_MAX = 1_000
 
 
 class ShellTool:
+    """Runs the commands of shell tasks."""
+
+    times_itself = True
+
     def __init__(self, hands: Hands) -> None:
         self.programs = Programs(hands)
 
