@@ -101,9 +101,21 @@ def test_the_page_tells_what_only_the_checker_has_proved():
     wanted = {"RT-02": Requirement("RT-02", "routing", "must", "Runs."), **WANTED}
     page = conformance.render(wanted, {"RT-02": {"tests/dsl/a.py::test_a"}, "RT-01": {"tests/dsl/a.py::test_a"}})
 
-    assert "1 of 4 requirements are proved; of 1 more, what can be seen without a run." in page
+    assert "1 of 4 requirements are proved, 1 more in part." in page
     assert "**RT-02** (must) Runs. — *so far only what can be seen without a run*\n" in page
     assert "**RT-01** (should) Third.\n" in page
+
+
+def test_the_page_tells_what_is_missing_of_a_requirement_that_is_proved_in_part():
+    wanted = {"RO-01": Requirement("RO-01", "roles", "must", "Three roles.")}
+    page = conformance.render(wanted, {"RO-01": {"tests/control/a.py::test_a"}})
+
+    assert "0 of 1 requirements are proved, 1 more in part." in page
+    assert "**RO-01** (must) Three roles. — *so far without clictl and the server's API*\n" in page
+
+
+def test_every_requirement_proved_in_part_exists():
+    assert set(conformance.IN_PART) <= set(requirements())
 
 
 def test_collecting_drops_parameters_and_reads_classes(tmp_path):

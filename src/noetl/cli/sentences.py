@@ -80,14 +80,17 @@ def child(notice: Notice) -> Line:
     return Line("▸", "cyan", f'{clean(notice.step)}: called "{clean(notice.path)}"', is_news=False)
 
 
+def called(notice: Notice) -> str:
+    """A child, with its execution where it came to have one."""
+    return f'"{clean(notice.path)}"' + (f" (execution {notice.execution_id})" if notice.execution_id else "")
+
+
 def child_done(notice: Notice) -> Line:
-    called = f'"{clean(notice.path)}" (execution {notice.execution_id})'
-    return Line("✓", "green", f"{clean(notice.step)}: {called} is done", is_news=False)
+    return Line("✓", "green", f"{clean(notice.step)}: {called(notice)} is done", is_news=False)
 
 
 def child_failed(notice: Notice) -> Line:
-    called = f'"{clean(notice.path)}" (execution {notice.execution_id})'
-    return Line("✗", "red", f"{clean(notice.step)}: {called} failed: {clean(notice.message)}")
+    return Line("✗", "red", f"{clean(notice.step)}: {called(notice)} failed: {clean(notice.message)}")
 
 
 def waiting(notice: Notice) -> Line:
