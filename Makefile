@@ -18,7 +18,8 @@ demo: $(VENV)/.core ## check and run the example playbooks; installs what NoETL 
 
 test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL and NATS included
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS) || { test $$? -eq 1 && \
-	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed $(PYTEST_ARGS); }
+	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
+	    --last-failed-no-failures none $(PYTEST_ARGS); }
 	@$(PY) -m tests.spec.conformance --check
 
 check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit

@@ -188,6 +188,7 @@ class Embedded:
         if request.request_key is not None:
             existing = await self.store.execution_by_request(request.request_key)
             if existing is not None:
+                await self._refuse_another(request, existing)
                 return existing.id, await self.resume(existing.id)
         size = len(msgspec.json.encode(request.payload))
         if size > PAYLOAD_BYTES_MAX:
@@ -210,6 +211,15 @@ class Embedded:
             )
         )
         return execution_id, loaded
+
+    async def _refuse_another(self, request: RunRequest, existing: Execution) -> None:
+        """A request key stands for one request: another playbook under it is a mistake of whoever asks."""
+        entry = await self.register(request)
+        if entry.sha != existing.sha:
+            raise RequestError(
+                f"the request key {request.request_key} is that of execution {existing.id}, which runs "
+                f"{existing.path}@{existing.version}, not this playbook; use another key"
+            )
 
     async def _prove_credentials(self, playbook: Playbook) -> None:
         """KC-01: each entry resolves before any step runs; nothing of it is kept."""

@@ -1,7 +1,10 @@
 """What scripts may rely on: the documents that commands print, their exit codes, what goes in. What one process may do
 while another one runs is in test_side_by_side.py."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 from datetime import datetime
 
 import pytest
@@ -268,3 +271,53 @@ def test_a_cancelled_execution_takes_no_more_requests_and_resume_sums_it_up(
 
     assert (refused.code, refused.out) == (2, "")
     assert (resumed.code, resumed.document["status"]) == (1, "cancelled")
+
+
+# --- odd callers -----------------------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_goes_away_does_not_make_a_success_a_failure(noetl: Noetl) -> None:
+    file = noetl.write("workflow:\n  - step: start\n    tool: {kind: noop, input: {text: hello}}\n")
+    line = f"{sys.executable} -m noetl run {file} 2>/dev/null | true; exit ${{PIPESTATUS[0]}}"
+
+    ended = subprocess.run(
+        ["bash", "-c", line], cwd=noetl.folder, env={**os.environ, "NOETL_HOME": str(noetl.home)}, check=False
+    )
+
+    assert ended.returncode == 0
+
+
+def test_an_argument_that_is_no_text_leaves_with_2(noetl: Noetl) -> None:
+    ended = noetl("run", os.fsdecode(b"x\xff.yaml"))
+
+    assert ended.code == 2
+    assert "fault of NoETL" not in ended.err
+
+
+def test_a_request_key_of_another_playbook_leaves_with_2(noetl: Noetl) -> None:
+    noetl.run("workflow:\n  - step: start\n    tool: {kind: noop}\n", "--request-key", "k1")
+
+    ended = noetl.run("workflow:\n  - step: other\n    tool: {kind: noop}\n", "--request-key", "k1")
+
+    assert ended.code == 2
+    assert "use another key" in ended.err
+
+
+def test_a_signal_that_a_gate_cannot_use_leaves_with_1(noetl: Noetl) -> None:
+    waiting = noetl.run(
+        """
+        workflow:
+          - step: start
+            spec:
+              policy:
+                admit:
+                  on_deny: wait
+                  rules: [{when: "{{ ctx.go }}", then: {allow: true}}, {else: {then: {allow: false}}}]
+            tool: {kind: noop}
+        """
+    )
+
+    ended = noetl("signal", waiting.document["execution_id"], "--set", "ctx.go=ann")
+
+    assert waiting.code == 4
+    assert ended.code == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,16 +36,20 @@ def finish(result: RunResult, form: str, place_of: PlaceOf) -> int:
     """Print what came of it and give the exit code."""
     summary = result.summary
     is_stopped = result.is_interrupted and summary["status"] not in ENDED  # the last task may end it after Ctrl-C
+    with suppress(BrokenPipeError):  # whoever read it has had enough: the run ended as it did
+        show(summary, form, is_stopped, place_of)
+    return exits.INTERRUPTED if is_stopped else EXIT_CODES.get(summary["status"], exits.FAILED)
+
+
+def show(summary: dict[str, Any], form: str, is_stopped: bool, place_of: PlaceOf) -> None:
     if form == "json":
         click.echo(as_json(summary))
     else:
         show_output(summary)
     if is_stopped:
         click.echo(f"stopped; noetl resume {summary['execution_id']} goes on where it stopped", err=True)
-        return exits.INTERRUPTED
-    if form == "text":
+    elif form == "text":
         show_end(summary, place_of)
-    return EXIT_CODES.get(summary["status"], exits.FAILED)
 
 
 def show_output(summary: dict[str, Any]) -> None:
@@ -74,7 +79,7 @@ def show_end(summary: dict[str, Any], place_of: PlaceOf) -> None:
 def next_words(status: str, execution_id: str) -> str:
     """The command a person most likely wants next."""
     if status == "waiting":
-        return f"\n   next: noetl signal {execution_id} --set ctx.NAME=VALUE"
+        return f"\n   next: noetl signal {execution_id} --set ctx.NAME=VALUE, then noetl resume {execution_id}"
     if status == "incident":
         return f"\n   next: noetl events {execution_id}, then noetl resume {execution_id}"
     return "" if status == "success" else f"\n   next: noetl show {execution_id}"

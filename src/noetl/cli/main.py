@@ -129,8 +129,8 @@ def _run(args: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return exits.INTERRUPTED
-    except BrokenPipeError:  # the reader, say `head`, has had enough
-        return exits.FAILED
+    except BrokenPipeError:  # the reader, say `head`, has had enough: nothing failed
+        return exits.DONE
     except Exception as error:
         return _report(error)
     return result if isinstance(result, int) else exits.DONE
@@ -165,6 +165,9 @@ def _report(error: Exception) -> int:
     if isinstance(code, int):
         click.echo(f"error: {error}", err=True)
         return code
+    if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+        click.echo("error: an argument or a file name is not UTF-8 text; give it in UTF-8", err=True)
+        return exits.WRONG_INPUT
     if isinstance(error, OSError):
         click.echo(f"error: {_os_error(error)}", err=True)
         return next((code for kinds, code in OS_ERRORS if isinstance(error, kinds)), exits.FAILED)

@@ -39,4 +39,4 @@ def command(execution: str, assignments: Sequence[str], home: str | None, store:
         click.echo(f"execution {number}: {status_word(found['status'])}, {', '.join(patches)} written")
         if found["status"] == "running" and "runs_in" not in found:
             click.echo(f"   next: noetl resume {number}", err=True)
-    return exits.DONE
+    return exits.FAILED if found["status"] == "failed" else exits.DONE  # a gate could not use what was written
