@@ -16,7 +16,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 
-BASE = ("errors", "ids", "clock", "config", "references", "logs", "expressions")
+BASE = ("errors", "ids", "clock", "config", "references", "writes", "logs", "expressions")
 ROLES = ("server", "running", "asking", "embedded", "worker", "clictl")
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)

@@ -4,21 +4,23 @@ A playbook comes in as YAML, is read with positions, checked, and normalized int
 looks at the model and the events so far and decides what must happen. The server queues the work, a worker runs the
 pipeline, events come back, are stored, projected and shown. The rooms stand in that order:
 
-    server.py  worker.py  clictl.py   the three roles: read settings, build the parts, run. They do not decide.
+    server.py  worker.py   the roles: read settings, build the parts, run. They do not decide. Of the server's,
+                  running.py runs and changes executions, embedded.py puts server and worker into one process,
+                  asking.py asks another process
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
-    control/      the server at work: intake, dispatch, leases, timers, rescue, project, retention
-    queues/       work on its way: contract, memory, nats
+    control/      the server at work: the pump (intake, turn), dispatch, timers, children, stored lists, reading, verify
+    queues/       work on its way, and its leases: contract, memory
     runner/       the worker at work: claim, execute, report, heartbeat
     tools/        what a task can do: contract, registry, then one file per kind, named as the kind
     keychain/     credential names → secrets, and their redaction
     results/      large outputs kept outside the log, reached by reference
-    stores/       what the server keeps: contract, memory, sqlite, postgres
+    stores/       what the server keeps: contract, memory, sqlite
     projections/  events → the rows people look at (pure)
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
     testing/      shared by our tests and plugin authors': contract suites, builders, fake clock, simulator, services
-    errors  config  expressions  ids  clock     small, below everything
+    errors  config  expressions  references  writes  ids  clock  logs     small, below everything
 
 Not every room is furnished yet. Which room may import which is a table in tests/test_rooms.py, and is checked there.
 """

@@ -70,7 +70,6 @@ def whole_report(parts, work):
         lease=work.lease,
         n=1,
         events=events,
-        is_final=True,
     )
 
 
@@ -366,9 +365,7 @@ def parking_report(parts, work):
         ts=1.0, run=work.run, lease=work.lease, task=invocation.task.label, visit=1, attempt=1, child=child
     )
     events = [*pipeline.begin(1.0), *opening, waiting]
-    return ops.Report(
-        execution_id=work.execution_id, run=work.run, iter=-1, lease=work.lease, n=1, events=events, is_parked=True
-    )
+    return ops.Report(execution_id=work.execution_id, run=work.run, iter=-1, lease=work.lease, n=1, events=events)
 
 
 async def test_a_run_in_the_parts_verifies(tmp_path):

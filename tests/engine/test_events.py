@@ -249,7 +249,7 @@ def whole_report(made, run):
     events = list(pipeline.begin(made.now))
     opened, invocation = pipeline.enter(made.now)
     events += [*opened, pipeline.close(invocation, answered(Output(data=1), 1), made.now), pipeline.finish(made.now)]
-    return Report(execution_id=1, run=run, iter=-1, lease=work.lease, n=1, events=events, is_final=True)
+    return Report(execution_id=1, run=run, iter=-1, lease=work.lease, n=1, events=events)
 
 
 @pytest.mark.spec("EV-06")

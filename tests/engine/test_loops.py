@@ -452,7 +452,7 @@ class _Bare:
             flying = list(run.loop.in_flight)
             index = flying[-1] if rounds % 3 == 0 else flying[0]
             event: Event = ended(1, index)
-            self.do(Report(execution_id=1, run=1, iter=index, lease=1, n=1, events=[event], is_final=True))
+            self.do(Report(execution_id=1, run=1, iter=index, lease=1, n=1, events=[event]))
             rounds += 1
             if rounds % every == 0:
                 yield len(canonical(self.state))

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from noetl import ids
 from noetl.engine.commands import Report
+from noetl.engine.decide import RECOVERIES_MAX
 from noetl.engine.events import TaskDone
 from noetl.engine.output import Output, failure
 from noetl.engine.pipeline import Invocation, Pipeline
@@ -118,10 +119,16 @@ def ended(made: Engine) -> dict[str, Any]:
     return {"status": state.status, "ctx": state.ctx, "outputs": state.outputs, "error": state.error}
 
 
+def gets_somewhere(cuts: list[int]) -> bool:
+    """Not dead as often in a row, with nothing recorded between, as makes an incident; a death that records counts."""
+    return "0" * (RECOVERIES_MAX - 1) not in "".join(map(str, cuts))
+
+
 @pytest.mark.spec("TK-15", "SC-02", "LP-03", "EV-05")
 @pytest.mark.slow
 @settings(max_examples=150)
-@given(kinds, st.sampled_from(sorted(LOOPS)), st.lists(st.integers(0, 9), max_size=12))
+@given(kinds, st.sampled_from(sorted(LOOPS)), st.lists(st.integers(0, 9), max_size=12).filter(gets_somewhere))
+@example(["write"], "nested", [0, 0, 0, 1, 0, 0, 0])
 def test_a_run_that_dies_anywhere_ends_like_one_that_does_not(tasks: list[str], loop: str, cuts: list[int]) -> None:
     text = playbook(tasks, loop)
     undisturbed = Engine(text, answers(tasks))

@@ -72,13 +72,13 @@ async def test_the_last_report_of_a_job_waits_for_the_one_before_and_takes_all_t
     await server.next_report()
 
     reporter.add([started("second")])
-    ending = asyncio.create_task(reporter.final(started("third")))
+    ending = asyncio.create_task(reporter.last(started("third")))
     server.may_answer.release()
     last = await server.next_report()
     server.may_answer.release()
     await ending
 
-    assert (last.n, last.is_final, [event.task for event in last.events]) == (2, True, ["second", "third"])
+    assert (last.n, [event.task for event in last.events]) == (2, ["second", "third"])
     assert server.reports.empty()
 
 

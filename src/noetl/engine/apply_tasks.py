@@ -27,7 +27,6 @@ def task_started(state: State, event: facts.TaskStarted) -> None:
 def task_done(state: State, event: facts.TaskDone) -> None:
     job = _job(state, event)
     job.waits_until = 0.0
-    job.is_child_done = False
     fold(job.progress, event)
     if event.patches:
         write(state, outermost(state, state.runs[event.run]), event.patches)
@@ -40,7 +39,7 @@ def task_waiting(state: State, event: facts.TaskWaiting) -> None:
 
 def child_done(state: State, event: facts.ChildDone) -> None:
     job = _job(state, event)
-    job.child, job.is_child_done, job.waits_until = None, True, 0.0
+    job.child, job.waits_until = None, 0.0
     job.progress.child = {
         "execution_id": event.child_execution_id,
         "result": event.result,

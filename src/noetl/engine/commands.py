@@ -38,15 +38,13 @@ class Start(Operation, frozen=True, kw_only=True):
 
 
 class Report(Operation, frozen=True, kw_only=True):
-    """Events of one job, numbered within its lease. The last one of a lease is final, or parks the job."""
+    """Events of one job, numbered within its lease. The last report of a lease ends with the job's end, or parks it."""
 
     run: int
     iter: int
     lease: int
     n: int
     events: list[Event]
-    is_final: bool = False
-    is_parked: bool = False
 
     @property
     def key(self) -> Key:
@@ -140,7 +138,6 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     total: int
     element: Data = None
-    element_ref: dict[str, Data] | None = None  # a large one, to be fetched by the worker
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +162,6 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     undone: Envelope | None = None  # of a compensation: the output of the run it undoes
     planned: list[list[Any]] = []
     is_started: bool = False  # step.started is recorded
-    depth: int = 0
     trace_id: str = ""
 
     @property

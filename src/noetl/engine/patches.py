@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from noetl.engine.events import Patch
+from noetl.writes import written
 
 Mapping = dict[str, Any]
 SCOPES = ("ctx", "step", "iter")
@@ -17,18 +18,6 @@ SCOPES = ("ctx", "step", "iter")
 
 def scope_of(path: str) -> str:
     return path.partition(".")[0]
-
-
-def written(data: Mapping, keys: list[str], value: Any) -> Mapping:
-    """The data with one value replaced; what stands in the way of the path gives way to mappings."""
-    copy = dict(data)
-    key = keys[0]
-    if len(keys) == 1:
-        copy[key] = value
-    else:
-        below = copy.get(key)
-        copy[key] = written(below if isinstance(below, dict) else {}, keys[1:], value)
-    return copy
 
 
 def patched(data: Mapping, patches: Iterable[Patch], scope: str) -> Mapping:

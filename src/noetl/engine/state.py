@@ -72,7 +72,6 @@ class Job(msgspec.Struct, kw_only=True, omit_defaults=True):
     priority: int = 0
     waits_until: float = 0.0  # parked, until then
     child: dict[str, Data] | None = None  # parked, until this child has ended
-    is_child_done: bool = False
 
 
 class Loop(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -38,7 +38,6 @@ def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: in
         undone=run.output if run.compensates else None,
         planned=state.planned,
         is_started=top.phase == STARTED,
-        depth=state.depth,
         trace_id=state.trace_id,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from noetl.engine.events import Patch
+from noetl.writes import written
 
 
 def folded(ctx: dict[str, Any], patches: Iterable[Patch]) -> dict[str, Any]:
@@ -13,13 +14,5 @@ def folded(ctx: dict[str, Any], patches: Iterable[Patch]) -> dict[str, Any]:
     for patch in patches:
         scope, _, path = patch.path.partition(".")
         if scope == "ctx":
-            ctx = with_value(ctx, path.split("."), patch.value)
+            ctx = written(ctx, path.split("."), patch.value)
     return ctx
-
-
-def with_value(data: dict[str, Any], keys: list[str], value: Any) -> dict[str, Any]:
-    """The data with one value replaced; the mappings on the way are copied, for events share them."""
-    below = data.get(keys[0])
-    if len(keys) > 1:
-        value = with_value(below if isinstance(below, dict) else {}, keys[1:], value)
-    return {**data, keys[0]: value}

@@ -72,7 +72,7 @@ class Execution:
             await self._restore_hands()
             pipeline.step_input()
         except Fault as fault:
-            await reporter.final(pipeline.fail(fault.error, self.now()))
+            await reporter.last(pipeline.fail(fault.error, self.now()))
             return
         while (task := pipeline.current()) is not None:
             if not await self._is_ready(task):
@@ -82,7 +82,7 @@ class Execution:
                 return
             if not await self._run_task(task):
                 return
-        await reporter.final(await self._fitted(pipeline.finish(self.now())))
+        await reporter.last(await self._fitted(pipeline.finish(self.now())))
 
     async def _fitted(self, event: Event) -> Event:
         if isinstance(event, TaskDone | StepDone | LoopIterationDone):
@@ -140,7 +140,7 @@ class Execution:
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
-        await self.reporter.park(
+        await self.reporter.last(
             TaskWaiting(
                 ts=self.now(),
                 run=work.run,

@@ -56,7 +56,7 @@ class Reporter:
 
     async def _send_one(self) -> None:
         try:
-            await self._send(is_final=False, is_parked=False)
+            await self._send()
         except Dropped:
             pass  # seen by whoever looks at is_dropped next
         except Exception as error:
@@ -69,7 +69,7 @@ class Reporter:
         """Everything so far is recorded when this returns."""
         await self._quiet()
         if self._buffer:
-            await self._send(is_final=False, is_parked=False)
+            await self._send()
 
     async def flush_if_large(self) -> None:
         """Keep the buffer small where outputs are large."""
@@ -78,17 +78,11 @@ class Reporter:
         if len(self._buffer) > EVENTS_MAX or len(encode(self._buffer[-1])) * len(self._buffer) > BUFFER_BYTES_MAX:
             await self.flush()
 
-    async def final(self, event: Event) -> None:
-        """The pipeline has ended."""
+    async def last(self, event: Event) -> None:
+        """The pipeline has ended, or leaves this worker until a time or until a child has ended."""
         await self._quiet()
         self._buffer.append(event)
-        await self._send(is_final=True, is_parked=False)
-
-    async def park(self, event: Event) -> None:
-        """The pipeline leaves this worker, until a time or until a child has ended."""
-        await self._quiet()
-        self._buffer.append(event)
-        await self._send(is_final=False, is_parked=True)
+        await self._send()
 
     async def _quiet(self) -> None:
         """No report is under way: the next number may be used."""
@@ -105,7 +99,7 @@ class Reporter:
         if self.is_dropped:
             raise Dropped
 
-    async def _send(self, *, is_final: bool, is_parked: bool) -> None:
+    async def _send(self) -> None:
         events, self._buffer = self._buffer, []
         self._n += 1
         report = Report(
@@ -115,8 +109,6 @@ class Reporter:
             lease=self.work.lease,
             n=self._n,
             events=[self.clean(event) for event in events],
-            is_final=is_final,
-            is_parked=is_parked,
         )
         if await self.transport.report(report) == STALE:
             self.is_dropped = True

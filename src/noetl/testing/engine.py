@@ -173,9 +173,7 @@ class Engine:
         return given if isinstance(given, Output) else Output(data=given)
 
     def _report(self, work: Work, events: list[Event]) -> None:
-        self.do(
-            Report(execution_id=1, run=work.run, iter=work.iter, lease=work.lease, n=1, events=events, is_final=True)
-        )
+        self.do(Report(execution_id=1, run=work.run, iter=work.iter, lease=work.lease, n=1, events=events))
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
