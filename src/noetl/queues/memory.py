@@ -185,8 +185,6 @@ class MemoryQueue:
         if entry is not None and entry.lease == report.lease:
             entry.last_report = report.n
             entry.deliveries = 0
-            if entry.state == READY and entry.worker:  # it ran out, but nobody else has claimed it: it goes on
-                self._move(entry, LEASED)
             if entry.state == LEASED:
                 entry.until = now + self.lease_seconds
 
@@ -203,11 +201,9 @@ class MemoryQueue:
     def expire(self, now: float) -> list[Claim]:
         lost = []
         for entry in self._overdue(now):
-            claim, worker = Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries), entry.worker
+            claim = Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries)
             self._make_ready(entry, now)  # the lease stays: a late report counts until someone else claims the job
-            if not entry.group:
-                entry.worker = worker
-            else:
+            if entry.group:
                 self._holders.pop(entry.group, None)  # its worker may be lost: any other one may go on
             if entry.deliveries >= DELIVERIES_MAX:
                 lost.append(claim)
