@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash million pages lock clean $(VENV)
+.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash million stream bulk pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,12 @@ crash: $(VENV)/.dev ## kill -9 runs at 200 random moments and compare with an un
 
 million: $(VENV)/.dev ## run loops of a million iterations, measure their memory and verify their logs; some 20 minutes
 	$(PY) tests/crash/million.py
+
+bulk: $(VENV)/.dev ## move a million rows and a body of 1 GiB; measure time beside psql, and memory; some 3 minutes
+	$(PY) tests/bulk/run.py
+
+stream: $(VENV)/.dev ## stream a body of 1 GiB into a result and out again, and measure the memory; half a minute
+	NOETL_STREAM_MIB=1024 $(PY) -m pytest -n 0 tests/acceptance/test_streaming.py
 
 lock: $(VENV)/.dev ## write uv.lock anew after a change of dependencies in pyproject.toml
 	$(BIN)/uv lock

@@ -1,4 +1,4 @@
-"""Write the pages that are made from code: docs/rules/ from the rules, docs/tools/ from the kinds' declarations.
+"""Write the pages that are made from code: docs/rules/ from the rules, docs/tools/ from guides and declarations.
 
 python scripts/pages.py [--check]: with --check nothing is written, and a page that differs is named (exit 1).
 """
@@ -13,6 +13,7 @@ from noetl.dsl.pages import all_pages, as_markdown
 from noetl.tools.registry import declarations
 
 DOCS = Path(__file__).parent.parent / "docs"
+GUIDES = DOCS / "tools" / "guides"  # written by hand; the page of a kind is its guide and its declaration
 BLOCKS = {
     "1": "Document",
     "2": "Step",
@@ -50,6 +51,7 @@ def kind_page(kind: Kind) -> str:
     lines = [f"# kind: {kind.name}", "", kind.summary, ""]
     if kind.extra:
         lines += [f'Needs: `pip install "noetl[{kind.extra}]"`.', ""]
+    lines += [(GUIDES / f"{kind.name}.md").read_text("utf-8").strip(), ""]
     lines += field_table("Fields", "Written under `input`, or on the task itself.", kind.fields)
     groups = [
         *(("At least one of", group) for group in kind.one_of),

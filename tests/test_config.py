@@ -121,6 +121,22 @@ def test_a_password_in_a_wrong_url_is_not_repeated(folder):
     assert 'but is "mysql://…"' in str(caught.value)
 
 
+@pytest.mark.spec("RS-06")
+def test_results_go_to_files_unless_the_operator_lists_other_stores(folder):
+    urls = "s3://acme/etl?region=eu,postgresql://u:p@db/x,files"
+
+    assert settings(folder).results_stores == ("files",)
+    assert settings(folder, {"NOETL_RESULTS_STORES": urls}).results_stores == tuple(urls.split(","))
+
+
+@pytest.mark.parametrize("url", ["mysql://u:hunter2@db/x", "disk", "s3://"])
+def test_a_wrong_result_store_is_refused_without_its_password(folder, url):
+    with pytest.raises(RequestError, match=r"results\.stores \(from NOETL_RESULTS_STORES\) must be a list") as caught:
+        settings(folder, {"NOETL_RESULTS_STORES": url})
+
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize("value", ["0", "many", "-1", "1.5", "٣", "9" * 30])
 def test_a_wrong_number_names_key_origin_wanted_and_found(folder, value):
     with pytest.raises(RequestError) as caught:
@@ -179,7 +195,27 @@ def test_a_home_that_is_a_file_is_refused(folder):
         settings(folder, home="taken")
 
 
+@pytest.mark.spec("KC-05")
+def test_a_key_is_not_shown_when_it_is_put_into_keychain_key(folder):
+    with pytest.raises(RequestError) as raised:
+        settings(folder, {"NOETL_KEYCHAIN_KEY": "planted-s3cret"})
+
+    assert 'must be "file" or "keyring"; a key itself belongs into NOETL_MASTER_KEY' in str(raised.value)
+    assert "planted" not in str(raised.value)
+
+
 def test_every_setting_is_on_its_page():
     page = (DOCS / "settings.md").read_text("utf-8")
 
     assert [one.key for one in SETTINGS if f"| `{one.key}` | `{one.variable}` |" not in page] == []
+
+
+@pytest.mark.parametrize(("written", "expected"), [("true", True), ("1", True), ("False", False), ("0", False)])
+def test_a_flag_is_true_or_false(folder, written, expected):
+    assert settings(folder, {"NOETL_PYTHON_INLINE": written}).python_inline is expected
+
+
+@pytest.mark.parametrize("written", ["yes", "2", "tru"])
+def test_a_flag_that_is_neither_is_refused(folder, written):
+    with pytest.raises(RequestError, match=r"python\.inline \(from NOETL_PYTHON_INLINE\) must be true or false"):
+        settings(folder, {"NOETL_PYTHON_INLINE": written})

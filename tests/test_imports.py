@@ -59,6 +59,8 @@ EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
     ("events", "last"): (LOOKING, RUNNING),
     ("replay", "last"): (READING, RUNNING),
     ("catalog", "list"): (READING, RUNNING),
+    ("sweep", "--dry-run"): (READING, RUNNING),
+    ("keychain", "list"): (LOOKING, RUNNING),  # no key is needed for it, so no cryptography
 }
 ANSWERS = {"resume", "cancel", "signal"}  # they refuse what has ended, so there is nothing to start here
 SLOW = frozenset(

@@ -15,6 +15,7 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     tools/        what a task can do: contract, registry, then one file per kind, named as the kind
     keychain/     credential names → secrets, and their redaction
     results/      large outputs kept outside the log, reached by reference
+    web/  messaging/   the ways out, the same for whoever takes them: the one HTTP client, the one way to NATS
     stores/       what the server keeps: contract, memory, sqlite
     projections/  events → the rows people look at (pure)
     api/  ui/     HTTP over control and projections; pages that know only the API

@@ -8,6 +8,7 @@ the nearest `noetl.toml` upward. Nothing is created or opened here but that file
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,13 +18,20 @@ import msgspec
 
 from noetl.errors import RequestError, StoreUnusable
 
+FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FILE_NAME = "noetl.toml"
 HOME_NAME = ".noetl"
 STORE_NAME = "noetl.db"
 FILE_BYTES_MAX = 1024 * 1024
 LIST_ITEMS_MAX = 1000
+KEEP_DAYS_MAX = 36_500
 SQLITE = "sqlite:///"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
 POSTGRES_SCHEMES = ("postgresql", "postgres")
+RESULT_STORES = ("files", "sqlite")
+RESULT_SCHEMES = (*POSTGRES_SCHEMES, "nats", "tls", "s3", "gs", "az")
+KEYS_IN_FILE, KEYS_IN_SERVICE = "file", "keyring"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +40,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     home: Path  # data lives here
     store_url: str  # sqlite:///, the path absolute
     http_allow: tuple[str, ...] = ()
+    http_loopback: bool | None = None  # None: as the role has it; with embedded workers yes, in a cluster no
     script_roots: tuple[Path, ...] = ()
     slots: int = 128
     process_slots: int = 2
     python_memory_mb: int = 1024
+    python_inline: bool = False  # tasks may run inside the worker
+    duckdb_external_access: bool = False  # SQL may reach files and networks
     results_mb_max: int = 64
+    results_stores: tuple[str, ...] = ("files",)  # URLs, perhaps with a password; the first is where results go
+    results_keep_days: int | None = None  # after the end of an execution; None: for ever
+    keychain_key: str = KEYS_IN_FILE  # where the key ring is
+    tools_plugins: tuple[str, ...] = ()  # kinds of other packages that may be used
+    keychain_env_allow: tuple[str, ...] = ()  # variables that provider env may read
+    keychain_file_roots: tuple[Path, ...] = ()  # folders that provider file may read from
+    keychain_secrets_allow: tuple[str, ...] = ("*",)  # patterns of provider:name
+    keychain_ca_file: Path | None = None  # certificates of the services that are asked for secrets
+    keychain_vault_url: str = ""
+    keychain_vault_token_file: Path | None = None
+    keychain_aws_region: str = ""
+    keychain_aws_url: str = ""
+    keychain_gcp_url: str = ""
+    keychain_azure_url: str = ""
 
     @property
     def store_path(self) -> Path:
@@ -199,6 +224,14 @@ def whole_number(least: int, most: int) -> Callable[[Given], int]:
     return read
 
 
+def flag(given: Given) -> bool:
+    """true or false; in a variable also 1 or 0."""
+    found = FLAGS.get(str(given.value).strip().lower())
+    if found is None:
+        refuse(given, "true or false")
+    return found
+
+
 def path(given: Given) -> Path:
     if not isinstance(given.value, str) or not given.value.strip() or "\0" in given.value:
         refuse(given, "a path")
@@ -244,6 +277,13 @@ def paths(given: Given) -> tuple[Path, ...]:
     return tuple(path(given._replace(value=word)) for word in words(given))
 
 
+def key_place(given: Given) -> str:
+    """What is neither word may be a key that somebody put here by mistake, and is not shown."""
+    if given.value not in (KEYS_IN_FILE, KEYS_IN_SERVICE):
+        refuse(given, f'"{KEYS_IN_FILE}" or "{KEYS_IN_SERVICE}"; a key itself belongs into NOETL_MASTER_KEY', "neither")
+    return str(given.value)
+
+
 def url_of(file: Path) -> str:
     return SQLITE + str(file)
 
@@ -264,14 +304,65 @@ def store_url(given: Given) -> str:
     return url_of(path(given._replace(value=name)))
 
 
+def name(given: Given) -> str:
+    if not isinstance(given.value, str) or not NAME.fullmatch(given.value.strip()):
+        refuse(given, "a name of letters, digits and hyphens")
+    return given.value.strip()
+
+
+def service_url(given: Given) -> str:
+    """Where a service is that secrets are asked of: https, or http on this machine, and no password in it."""
+    from urllib.parse import urlsplit
+
+    wanted = "a URL such as https://vault.example.com:8200, or http:// on this machine, without user and password"
+    try:
+        parts = urlsplit(given.value.strip() if isinstance(given.value, str) else "")
+        is_local = parts.hostname in LOCAL_HOSTS
+        is_one = bool(parts.hostname) and parts.username is None and not parts.query and parts.port != 0
+    except ValueError:
+        refuse(given, wanted, "another text")
+    if not is_one or not (parts.scheme == "https" or (parts.scheme == "http" and is_local)):
+        refuse(given, wanted, "another text")
+    return str(given.value).strip().rstrip("/")
+
+
+def result_stores(given: Given) -> tuple[str, ...]:
+    """Where results may be kept. What stands in a URL may be a password, so none is shown."""
+    found = words(given)
+    for word in found:
+        scheme, colon, rest = word.partition("://")
+        if word not in RESULT_STORES and not (colon and rest and scheme in RESULT_SCHEMES):
+            shown = f'"{scheme}://…"' if colon else f'"{word}"'
+            schemes = ", ".join(f"{scheme}://…" for scheme in RESULT_SCHEMES)
+            refuse(given, f"a list of stores: {', '.join(RESULT_STORES)}, {schemes}", f"a list with {shown}")
+    return found or RESULT_STORES[:1]
+
+
 SETTINGS = (
     Setting("home", home_folder),
     Setting("store.url", store_url),
     Setting("http.allow", hosts),
+    Setting("http.loopback", flag),
     Setting("script.roots", paths),
     Setting("slots", whole_number(1, 100_000)),
     Setting("process_slots", whole_number(1, 1024)),
     Setting("python.memory_mb", whole_number(16, 1024 * 1024)),
+    Setting("python.inline", flag),
+    Setting("duckdb.external_access", flag),
     Setting("results.mb_max", whole_number(1, 1024)),
+    Setting("results.stores", result_stores),
+    Setting("results.keep_days", whole_number(0, KEEP_DAYS_MAX)),
+    Setting("keychain.env_allow", words),
+    Setting("keychain.file_roots", paths),
+    Setting("keychain.secrets_allow", words),
+    Setting("keychain.ca_file", path),
+    Setting("keychain.vault_url", service_url),
+    Setting("keychain.vault_token_file", path),
+    Setting("keychain.aws_region", name),
+    Setting("keychain.aws_url", service_url),
+    Setting("keychain.gcp_url", service_url),
+    Setting("keychain.azure_url", service_url),
+    Setting("keychain.key", key_place),
+    Setting("tools.plugins", words),
 )
 KNOWN = tuple(setting.key for setting in SETTINGS)

@@ -17,14 +17,15 @@ import msgspec
 
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
-from noetl.control import reading
+from noetl.control import credentials, reading
 from noetl.control.catalog import Catalog, Loaded, Text
 from noetl.control.dispatch import Dispatch
 from noetl.control.follow import Following
 from noetl.control.inbox import Inbox, Request
 from noetl.control.intake import Intake
 from noetl.control.live import Executions, Live
-from noetl.control.requests import Nobody, Observer, RunRequest
+from noetl.control.requests import Observer, RunRequest
+from noetl.control.showing import Showing
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
 from noetl.control.turn import Follower
@@ -32,28 +33,20 @@ from noetl.dsl.kinds import Kind
 from noetl.dsl.model import Playbook
 from noetl.engine import commands as ops
 from noetl.engine.effects import is_needed
-from noetl.engine.events import (
-    Event,
-    ExecutionRecovered,
-    LoopDone,
-    LoopStarted,
-    NextEvaluated,
-    Patch,
-    StepCancelled,
-    StepScheduled,
-    TaskDone,
-)
+from noetl.engine.events import Event, Patch
 from noetl.engine.rows import check_signal
 from noetl.engine.state import INCIDENT, State
 from noetl.errors import PayloadTooLarge, RequestError, WrongState
-from noetl.keychain.environment import EnvironmentKeychain
+from noetl.keychain.opening import open_keychain
 from noetl.logs import logging_to
-from noetl.projections.progress import Progress
 from noetl.queues.memory import MemoryQueue
-from noetl.results.files import FileResults
+from noetl.references import Reference
+from noetl.results.contract import Readable, Results
+from noetl.results.stores import NoCredentials, Stores
+from noetl.runner.wallet import Wallet
 from noetl.stores.contract import LIVE, Entry, Execution
 from noetl.stores.sqlite import SqliteStore
-from noetl.tools.registry import Declarations, can_run, is_installed
+from noetl.tools.registry import Declarations, is_installed
 from noetl.worker import make_worker
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
@@ -69,24 +62,31 @@ class Kinds(Declarations):
         if name not in self.loaded:
             kind = super().__getitem__(name)
             self.loaded[name] = msgspec.structs.replace(
-                kind, is_missing=not is_installed(kind), is_runnable=can_run(name)
+                kind, is_missing=not is_installed(kind), is_runnable=self.can_run(name)
             )
         return self.loaded[name]
+
+
+def kinds_of(settings: Settings) -> Kinds:
+    """The kinds that the operator allows. Raises UnusablePlugin at once: not when a playbook is half done."""
+    kinds = Kinds(lambda: settings.tools_plugins)
+    _ = kinds.plugins
+    return kinds
 
 
 class Embedded:
     """Server and worker in one process."""
 
-    def __init__(self, settings: Settings, store: SqliteStore, observer: Observer, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: SqliteStore, observer: Observer, clock: Clock, kinds: Kinds) -> None:
         self.settings = settings
         self.store = store
-        self.observer = observer
         self.clock = clock
-        self.results = FileResults(results_folder(settings))
-        self.keychain = EnvironmentKeychain(os.environ)
+        self.results = Stores(results_folder(settings), settings.results_stores)
+        self.keychain = open_keychain(settings, os.environ, clock)
         self.queue = MemoryQueue(secrets.randbits(NONCE_BITS))
-        self.catalog = Catalog(store, Kinds(), clock)
+        self.catalog = Catalog(store, kinds, clock)
         self.executions = Executions(store, self.catalog, self.results)
+        self.showing = Showing(observer, self.executions)
         self.intake = Intake(
             store=store,
             queue=self.queue,
@@ -95,7 +95,7 @@ class Embedded:
             clock=clock,
             observer=self._committed,
         )
-        self.lists = StoredLists(self.results, store)
+        self.lists = StoredLists(store, self._read_by, self._write_by)
         self.dispatch = Dispatch(intake=self.intake, queue=self.queue, lists=self.lists, clock=clock)
         self.timers = Timers(clock, self.queue, self.intake.post, self.dispatch.ring)
         self.timers.is_needed = self._is_needed
@@ -117,12 +117,13 @@ class Embedded:
             keychain=self.keychain,
             playbooks=self._playbook,
             clock=clock,
+            kinds=kinds,
+            is_embedded=True,
         )
         self.following.revoke = self.worker.revoke
         self._ids: list[int] = []
         self._block = 1
         self._moved = asyncio.Event()
-        self._step_names: dict[tuple[int, int], str] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: BaseException | None = None  # of a part that has died: nothing more will happen by itself
         self._interrupts = 0
@@ -134,6 +135,22 @@ class Embedded:
     async def _playbook(self, sha: str, planned: list[list[Any]]) -> Playbook:
         return (await self.catalog.loaded(sha, planned)).playbook
 
+    async def _read_by(self, execution_id: int, reference: Reference) -> Readable:
+        """The store of a reference; a place of a playbook's own is opened as that execution's playbook may."""
+        if reference.auth_reference is None:
+            return await self.results.for_reading(reference, NoCredentials())
+        return await self.results.for_reading(reference, await self._wallet_of(execution_id))
+
+    async def _write_by(self, execution_id: int, chosen: object) -> Results:
+        """The store that a task of an execution chose."""
+        if chosen is None:
+            return await self.results.for_writing(None, NoCredentials())
+        return await self.results.for_writing(chosen, await self._wallet_of(execution_id))
+
+    async def _wallet_of(self, execution_id: int) -> Wallet:
+        live = await self.executions.get(execution_id)
+        return Wallet(self.keychain, live.loaded.playbook, live.state.workload)
+
     async def new_id(self) -> int:
         """An execution id; blocks grow, so that one run takes one and a thousand children few."""
         if not self._ids:
@@ -143,7 +160,7 @@ class Embedded:
         return self._ids.pop()
 
     def _committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
-        self._show(execution_id, first_seq, events)
+        self.showing.committed(execution_id, first_seq, events)
         live = self.executions.known(execution_id)
         if execution_id == self._watched_id and live is not None and live.state.is_ended:
             self._ended[execution_id] = live.state
@@ -153,27 +170,6 @@ class Embedded:
     def _may_be_quiet(self, live: Live | None) -> bool:
         """Whether whoever waits for the end has something to look at: not after every commit of a long run."""
         return live is None or live.state.is_ended or live.state.status == INCIDENT or self.queue.is_idle
-
-    def _show(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
-        """Tell whoever watches; one that cannot watch any more (its terminal is gone) does not stop the run."""
-        try:
-            self._show_prints(execution_id, events)  # what a task printed comes before how it ended
-            self.observer.committed(execution_id, first_seq, events)
-        except OSError:
-            self.observer = Nobody()
-
-    def _show_prints(self, execution_id: int, events: list[Event]) -> None:
-        for event in events:
-            if isinstance(event, StepScheduled | LoopStarted):
-                self._step_names[execution_id, event.run] = event.step
-            elif isinstance(event, TaskDone) and event.logs:
-                for line in event.logs:
-                    step = self._step_names.get((execution_id, event.run), "")
-                    self.observer.printed(execution_id, step, event.task, line)
-            elif isinstance(event, NextEvaluated | LoopDone | StepCancelled):
-                self._step_names.pop((execution_id, event.run), None)
-            elif isinstance(event, ExecutionRecovered) and (live := self.executions.known(execution_id)):
-                self._step_names.update(((execution_id, run.id), run.step) for run in live.state.runs.values())
 
     # --- doing -------------------------------------------------------------------------------------------------------
 
@@ -195,9 +191,9 @@ class Embedded:
             raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
         entry = await self.register(request)
         loaded = await self.catalog.loaded(entry.sha, [])
-        await self._prove_credentials(loaded.playbook)
+        await credentials.prove(self.keychain, loaded.playbook, request.payload)
         execution_id = await self.new_id()
-        self._announce(execution_id, loaded, entry.path)
+        self.showing.announce(execution_id, loaded, entry.path)
         await self.intake.submit(
             ops.Start(
                 execution_id=execution_id,
@@ -221,23 +217,11 @@ class Embedded:
                 f"{existing.path}@{existing.version}, not this playbook; use another key"
             )
 
-    async def _prove_credentials(self, playbook: Playbook) -> None:
-        """KC-01: each entry resolves before any step runs; nothing of it is kept."""
-        for name, credential in playbook.credentials.items():
-            try:
-                await self.keychain.resolve(name)
-            except LookupError as error:
-                raise RequestError(f"{credential.place}: the credential {name} cannot be resolved: {error}") from error
-
-    def _announce(self, execution_id: int, loaded: Loaded, path: str, so_far: Progress | None = None) -> None:
-        """Before the first commit: whoever watches must know whose events these are."""
-        self.observer.started(execution_id, loaded.playbook.name, path, list(loaded.playbook.steps), so_far)
-
     async def resume(self, execution_id: int) -> Loaded:
         """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not."""
         row = await reading.row_of(self.store, execution_id)
         loaded = (await self.executions.get(execution_id)).loaded
-        self._announce(execution_id, loaded, row.path, await reading.progress_of(self.store, execution_id))
+        self.showing.announce(execution_id, loaded, row.path, await reading.progress_of(self.store, execution_id))
         root = await self._root(row)
         if root.status in LIVE:
             await self.executions.get(root.id)
@@ -264,8 +248,8 @@ class Embedded:
         while not self._is_quiet(execution_id):
             self._moved.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._moved.wait(), self.observer.tick_seconds)
-            self.observer.tick()
+                await asyncio.wait_for(self._moved.wait(), self.showing.observer.tick_seconds)
+            self.showing.observer.tick()
             if self._failure is not None:
                 raise self._failure
             if self._interrupts:
@@ -318,14 +302,16 @@ class Embedded:
 
     async def _stop(self) -> None:
         if self.worker.jobs:
-            self.observer.stopping(self.worker.jobs)
+            self.showing.observer.stopping(self.worker.jobs)
         draining = asyncio.ensure_future(self.worker.drain())
         while not draining.done() and self._interrupts == 1:
             self._moved.clear()
             moved = asyncio.ensure_future(self._moved.wait())
-            await asyncio.wait({draining, moved}, timeout=self.observer.tick_seconds, return_when="FIRST_COMPLETED")
+            await asyncio.wait(
+                {draining, moved}, timeout=self.showing.observer.tick_seconds, return_when="FIRST_COMPLETED"
+            )
             moved.cancel()
-            self.observer.tick()
+            self.showing.observer.tick()
         if not draining.done():
             await self.worker.abandon()
             await draining
@@ -392,6 +378,7 @@ class Embedded:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.worker.kit.invoker.toolbox.close()
+        await self.keychain.close()
         await self.results.close()
         await self.store.close()
 
@@ -407,7 +394,9 @@ def inbox_folder(settings: Settings) -> Path:
 @asynccontextmanager
 async def embedded(settings: Settings, observer: Observer, wait_seconds: float = 0.0) -> AsyncIterator[Embedded]:
     """The parts of one process, over the store of the settings."""
+    kinds = kinds_of(settings)
     store = await SqliteStore.open(settings.store_path, wait_seconds=wait_seconds)
     with logging_to(settings.store_path.with_suffix(".log")):
-        async with Embedded(settings, store, observer, SystemClock()) as parts:
+        kinds.plugins.log_ignored()
+        async with Embedded(settings, store, observer, SystemClock(), kinds) as parts:
             yield parts

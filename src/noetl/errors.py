@@ -2,7 +2,8 @@
 
     NoetlError
     ├─ PlaybookError            the author of a playbook
-    │   └─ InvalidPlaybook        it does not check; the findings say why
+    │   ├─ InvalidPlaybook        it does not check; the findings say why
+    │   └─ UnusableSql            SQL that cannot be taken apart, or whose values do not fit it
     ├─ RequestError             whoever asked
     │   ├─ UnknownExecution       no such execution in this store
     │   ├─ UnknownPlaybook        nothing registered under that path, and no such file
@@ -13,11 +14,17 @@
     │   ├─ StoreTooNew            written by a newer version
     │   ├─ StoreUnusable          damaged, unreadable, or not a store
     │   ├─ DiskFull
-    │   └─ MissingLibrary         a kind whose extra is not installed
+    │   ├─ KeychainUnusable       the stored credentials or their keys: missing, damaged, open to others
+    │   ├─ KeychainBusy           another process writes to them
+    │   ├─ MissingLibrary         a kind whose extra is not installed
+    │   └─ UnusablePlugin         a kind of another package that is enabled and not to be had
     ├─ ResultError              a stored payload; becomes the output of the task that asked
     │   ├─ ReferenceMissing
     │   ├─ ReferenceCorrupt
-    │   └─ ResultTooLarge
+    │   ├─ ResultTooLarge
+    │   ├─ UnknownResultStore     nobody set up what the playbook chose
+    │   ├─ ResultStoreRefused     its credential is not the playbook's, or is not taken
+    │   └─ ResultStoreUnreachable passing: asking again may help
     └─ InternalError            us
         └─ BrokenInvariant        one of I1…I15; the execution stops as an incident
 
@@ -49,6 +56,18 @@ class InvalidPlaybook(PlaybookError):
         self.report = report
         self.findings = findings
         self.source = source
+
+
+class UnusableSql(PlaybookError):
+    kind: ClassVar[str] = "template"
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(f"line {line} of the SQL: {message}" if line else message)
+        self.message = message
+        self.line = line  # 0: not known where, or all of it
+
+    def in_line(self, line: int) -> UnusableSql:
+        return self if self.line else UnusableSql(self.message, line)
 
 
 class RequestError(NoetlError):
@@ -119,19 +138,37 @@ class DiskFull(OperatorError):
         )
 
 
+class KeychainUnusable(OperatorError):
+    exit_code = 2
+
+
+class KeychainBusy(OperatorError):
+    exit_code = 3
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"the keychain {place} is being written to by another process. Nothing was changed; try again")
+
+
 class MissingLibrary(OperatorError):
+    exit_code = 2
+
+
+class UnusablePlugin(OperatorError):
     exit_code = 2
 
 
 class ResultError(NoetlError):
     kind: ClassVar[str] = "ref_missing"
+    retryable: ClassVar[bool] = False
 
 
 class ReferenceMissing(ResultError):
     kind = "ref_missing"
 
     def __init__(self, locator: str) -> None:
-        super().__init__(f"the stored result {locator} is not there")
+        super().__init__(
+            f"the stored result {locator} is not there; it may have been swept, since its ttl had passed (noetl sweep)"
+        )
 
 
 class ReferenceCorrupt(ResultError):
@@ -146,6 +183,22 @@ class ResultTooLarge(ResultError):
 
     def __init__(self, found_bytes: int, max_bytes: int) -> None:
         super().__init__(f"a stored result may have {max_bytes} bytes, but this has {found_bytes}")
+
+
+class UnknownResultStore(ResultError):
+    kind = "not_found"
+
+
+class ResultStoreRefused(ResultError):
+    kind = "auth"
+
+
+class ResultStoreUnreachable(ResultError):
+    kind = "connection"
+    retryable = True
+
+    def __init__(self, place: str, why: str) -> None:
+        super().__init__(f"the result store {place} cannot be reached: {why}")
 
 
 class InternalError(NoetlError):

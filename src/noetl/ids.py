@@ -6,6 +6,7 @@ step run         4097:3            its run
 iteration        4097:3:17         run and index
 task run         4097:3:17:fetch:2 and label and visit; index -1: no loop
 idempotency key  4097:3:17:fetch:2.0   and the attempts before it that got a definite answer
+for other systems  d4296c….4097:3:17:fetch:2.0   the trace before it: the counters of another store may be the same
 """
 
 from __future__ import annotations
@@ -29,3 +30,8 @@ def task_run_id(execution_id: int, run: int, index: int, label: str, visit: int)
 
 def idempotency_key(task_run: str, answered_attempts: int) -> str:
     return f"{task_run}.{answered_attempts}"
+
+
+def key_abroad(trace_id: str, key: str) -> str:
+    """An idempotency key as it is given to other systems, which may know several stores: each counts from 1."""
+    return f"{trace_id}.{key}" if trace_id else key

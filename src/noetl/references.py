@@ -13,6 +13,7 @@ import msgspec
 TYPES = ("relational", "nats", "object_store", "blob")
 JSON = "application/json"
 LINES = "application/x-ndjson"
+SECONDS_MAX = 1e12  # of a ttl: more than anybody keeps anything
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,11 +51,11 @@ def reference_of(value: object) -> Reference | None:
         return Reference(
             type=value["type"],
             locator=value["locator"],
-            auth_reference=value.get("auth_reference"),
+            auth_reference=_text(value.get("auth_reference")),
             content_type=str(meta.get("content_type") or JSON),
             bytes=_whole(meta.get("bytes")),
             sha256=_text(meta.get("sha256")),
-            ttl=meta.get("ttl") if isinstance(meta.get("ttl"), int | float) else None,
+            ttl=_seconds(meta.get("ttl")),
         )
     checksum = _text(value.get("checksum"))
     return Reference(
@@ -67,6 +68,12 @@ def reference_of(value: object) -> Reference | None:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _seconds(value: object) -> float | None:
+    """A length of time; what is none says nothing, so that nobody else's data shortens or breaks anything."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= SECONDS_MAX else None  # type: ignore[arg-type, operator]
 
 
 def _text(value: object) -> str | None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal as signals
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from noetl.asking import ask
+from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control import reading, replaying
+from noetl.control import reading, replaying, retention
 from noetl.control.catalog import Loaded
 from noetl.control.inbox import Request
 from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
-from noetl.embedded import Embedded, embedded, inbox_folder
+from noetl.control.retention import Rule, Swept
+from noetl.embedded import Embedded, embedded, inbox_folder, results_folder
 from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
+from noetl.results.stores import Stores
+from noetl.server import reading_store
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
 WAIT_SECONDS = 5.0
@@ -122,3 +127,25 @@ def register(settings: Settings, request: RunRequest) -> dict[str, Any]:
             return reading.catalog_row(await parts.register(request))
 
     return asyncio.run(registered())
+
+
+def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool) -> dict[str, Any]:
+    """Remove stored results that nothing needs any more; `keep_days` instead of what the settings say.
+
+    `is_alone`: nobody else keeps results in stores off this machine, so those are swept too.
+    """
+
+    async def swept() -> Swept:
+        results = Stores(results_folder(settings), settings.results_stores, is_alone=is_alone)
+        rule = Rule(keep_seconds=_seconds(settings.results_keep_days if keep_days is None else keep_days))
+        try:
+            async with reading_store(settings) as store:
+                return await retention.sweep(store, results, rule, SystemClock().now(), is_dry_run=is_dry_run)
+        finally:
+            await results.close()
+
+    return {**asyncio.run(swept())._asdict(), "dry_run": is_dry_run}
+
+
+def _seconds(days: int | None) -> float:
+    return math.inf if days is None else days * 24 * 3600.0

@@ -63,6 +63,13 @@ def catalog_register(
     return running.register(settings, request)
 
 
+def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool = False) -> dict[str, Any]:
+    """Remove stored results that nothing needs any more (RS-08); it works while another process runs."""
+    from noetl import running
+
+    return running.sweep(settings, keep_days, is_dry_run=is_dry_run, is_alone=is_alone)
+
+
 # --- looking ---------------------------------------------------------------------------------------------------------
 
 

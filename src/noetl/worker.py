@@ -8,11 +8,12 @@ from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.keychain.contract import Keychain
 from noetl.queues.contract import Transport
-from noetl.results.contract import Results
+from noetl.results.stores import Stores
 from noetl.runner.invoke import Invoker
 from noetl.runner.toolbox import Toolbox
 from noetl.runner.worker import Playbooks, Worker
 from noetl.tools.contract import Hands, ToolSettings
+from noetl.tools.registry import Declarations
 
 
 def make_worker(
@@ -20,14 +21,16 @@ def make_worker(
     *,
     name: str,
     transport: Transport,
-    results: Results,
+    results: Stores,
     keychain: Keychain,
     playbooks: Playbooks,
     clock: Clock,
+    kinds: Declarations,
+    is_embedded: bool,
 ) -> Worker:
-    """A worker that takes its jobs from a transport."""
-    hands = Hands(clock=clock, results=results, credentials=keychain, settings=tool_settings(settings))
-    invoker = Invoker(toolbox=Toolbox(hands), results=results, keychain=keychain, clock=clock)
+    """A worker that takes its jobs from a transport; `is_embedded`: it runs in the process of whoever asked."""
+    hands = Hands(clock=clock, settings=tool_settings(settings, is_embedded=is_embedded))
+    invoker = Invoker(toolbox=Toolbox(hands, kinds), results=results, keychain=keychain, clock=clock)
     return Worker(
         name=name,
         transport=transport,
@@ -38,12 +41,17 @@ def make_worker(
     )
 
 
-def tool_settings(settings: Settings) -> ToolSettings:
-    """What the operator set for tools."""
+def tool_settings(settings: Settings, *, is_embedded: bool) -> ToolSettings:
+    """What the operator set for tools. On a machine of its own an author's tasks are at home; in a cluster they are
+    guests, and the services of a worker's machine are none of theirs (security 7)."""
     return ToolSettings(
         http_allow=settings.http_allow,
+        is_loopback_allowed=is_embedded if settings.http_loopback is None else settings.http_loopback,
         script_roots=settings.script_roots,
         process_slots=settings.process_slots,
         python_memory_mb=settings.python_memory_mb,
+        is_inline_allowed=settings.python_inline,
+        is_duckdb_external_allowed=settings.duckdb_external_access,
+        home=settings.home,
         result_bytes_max=settings.result_bytes_max,
     )

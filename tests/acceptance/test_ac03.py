@@ -1,17 +1,20 @@
 """AC-3, jump routing: an answer 404 goes to store_404, an answer 200 to store_200, and never to both.
 
-Both stores are web APIs here, so that what reached them can be counted; the same pipeline into tables of a real
-PostgreSQL follows with `kind: postgres`.
+The stores are two tables of a real PostgreSQL.
 """
 
 import json
+from typing import Any
 
+import psycopg
 import pytest
 
 from noetl.testing.http_server import Answer, ApiServer
 from tests.acceptance.noetl import Noetl, named
 
 PLAYBOOK = """
+keychain:
+  - {name: warehouse, kind: postgres_credential}
 workload: {api: "", paths: []}
 workflow:
   - step: collect
@@ -32,31 +35,29 @@ workflow:
               - else:
                   then: {do: jump, to: store_200}
       - name: store_404
-        kind: http
-        method: POST
-        url: "{{ workload.api }}/missing"
-        json: {path: "{{ iter.path }}"}
+        kind: postgres
+        auth: warehouse
+        command: INSERT INTO missing (path) VALUES ({{ iter.path }})
         spec:
           policy:
             rules:
               - else:
                   then: {do: break}
       - name: store_200
-        kind: http
-        method: POST
-        url: "{{ workload.api }}/found"
-        json: {path: "{{ iter.path }}", body: "{{ fetch.data }}"}
+        kind: postgres
+        auth: warehouse
+        command: INSERT INTO found (path, body) VALUES ({{ iter.path }}, {{ fetch.data }})
 """
 
 
-def stored(api: ApiServer, path: str) -> list[dict]:
-    return [json.loads(seen.body) for seen in api.requests(path)]
+def stored(database: psycopg.Connection, table: str) -> list[tuple[Any, ...]]:
+    return database.execute(f"SELECT * FROM {table} ORDER BY path").fetchall()  # noqa: S608
 
 
 @pytest.fixture
-def shop(api: ApiServer) -> ApiServer:
-    for path in ("/found", "/missing"):
-        api.script(path, Answer(status=201, json={}))
+def shop(api: ApiServer, noetl: Noetl, database: psycopg.Connection) -> ApiServer:
+    database.execute("CREATE TABLE found (path text, body jsonb); CREATE TABLE missing (path text)")
+    noetl.environ["NOETL_SECRET_WAREHOUSE"] = json.dumps({"dsn": database.info.dsn})
     api.script("/a", Answer(json={"n": 1}))
     api.script("/b", Answer(status=404))
     api.script("/c", Answer(json={"n": 3}))
@@ -68,11 +69,13 @@ def payload(api: ApiServer, *paths: str) -> tuple[str, str]:
 
 
 @pytest.mark.spec("AC-3", "TK-07", "TK-09", "LP-03")
-def test_each_answer_reaches_the_store_of_its_status_and_no_other(noetl: Noetl, shop: ApiServer) -> None:
+def test_each_answer_reaches_the_store_of_its_status_and_no_other(
+    noetl: Noetl, shop: ApiServer, database: psycopg.Connection
+) -> None:
     noetl.succeed(PLAYBOOK, *payload(shop, "/a", "/b", "/c"))
 
-    assert stored(shop, "/found") == [{"path": "/a", "body": {"n": 1}}, {"path": "/c", "body": {"n": 3}}]
-    assert stored(shop, "/missing") == [{"path": "/b"}]
+    assert stored(database, "found") == [("/a", {"n": 1}), ("/c", {"n": 3})]
+    assert stored(database, "missing") == [("/b",)]
 
 
 @pytest.mark.spec("AC-3", "TK-07", "EV-02", "EV-04")
@@ -91,13 +94,15 @@ def test_the_log_tells_where_each_pipeline_jumped(noetl: Noetl, shop: ApiServer)
 
 
 @pytest.mark.spec("AC-3", "TK-07", "LP-07")
-def test_any_other_answer_fails_and_is_stored_nowhere(noetl: Noetl, shop: ApiServer) -> None:
+def test_any_other_answer_fails_and_is_stored_nowhere(
+    noetl: Noetl, shop: ApiServer, database: psycopg.Connection
+) -> None:
     shop.script("/d", Answer(status=500))
 
     ended = noetl.run(PLAYBOOK, *payload(shop, "/d"))
 
     assert (ended.code, ended.document["error"]["task"]) == (1, "fetch")
-    assert stored(shop, "/found") == stored(shop, "/missing") == []
+    assert stored(database, "found") == stored(database, "missing") == []
 
 
 @pytest.mark.spec("AC-3", "TK-09")

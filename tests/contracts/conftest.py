@@ -2,4 +2,9 @@
 
 import pytest
 
-pytest.register_assert_rewrite("noetl.testing.store_suite", "noetl.testing.results_suite", "noetl.testing.queue_suite")
+pytest.register_assert_rewrite(
+    "noetl.testing.store_suite",
+    "noetl.testing.results_suite",
+    "noetl.testing.queue_suite",
+    "noetl.testing.keychain_suite",
+)

@@ -40,7 +40,7 @@ async def open_http(_: Path) -> AsyncIterator[Specimen]:
         yield Specimen(
             kind=http.KIND,
             make=http.make,
-            hands=hands(credentials=CREDENTIALS),
+            hands=hands(),
             good=call(http.KIND, url=f"{server.url}/good"),
             expected={"id": 1},
             final=call(http.KIND, url=f"{server.url}/missing"),
@@ -49,9 +49,10 @@ async def open_http(_: Path) -> AsyncIterator[Specimen]:
             endless=call(http.KIND, url=f"{server.url}/never"),
             is_under_way=lambda: bool(server.open),
             with_secret=tuple(
-                call(http.KIND, url=f"{server.url}/{path}", auth=name)
+                call(http.KIND, url=f"{server.url}/{path}", auth=name, credentials=CREDENTIALS, spec=spec)
                 for name in CREDENTIALS
                 for path in ("good", "private", "busy")
+                for spec in ({}, {"stream": True})
             ),
             left_over=lambda: set(server.open),
         )
@@ -64,10 +65,10 @@ async def open_resolve(_: Path) -> AsyncIterator[Specimen]:
     yield Specimen(
         kind=resolve.KIND,
         make=resolve.make,
-        hands=hands(results=results),
-        good=call(resolve.KIND, ref=kept.as_data()),
+        hands=hands(),
+        good=call(resolve.KIND, results=results, ref=kept.as_data()),
         expected={"id": 1},
-        final=call(resolve.KIND, ref="0" * 64),
+        final=call(resolve.KIND, results=results, ref="0" * 64),
     )
 
 

@@ -16,7 +16,12 @@ from noetl.testing.processes import Processes
 from noetl.testing.tool_suite import PLANTED_SECRET, Entry, Specimen, pairs
 from noetl.tools.contract import Call, Hands
 
-KIND = Kind(name="quantum", summary="For this test.", fields=(Field(name="does"),))
+KIND = Kind(
+    name="quantum",
+    summary="For this test.",
+    fields=(Field(name="does"),),
+    error_kinds={"quantum.decohered": "it was looked at"},
+)
 
 
 class Quantum:

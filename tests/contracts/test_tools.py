@@ -10,7 +10,11 @@ from noetl.testing.hands import call, hands
 from noetl.testing.processes import Processes
 from noetl.testing.tool_suite import PLANTED_SECRET, Entry, Specimen, pair_name, pairs
 from noetl.tools import noop, python, script, shell
+from tests.contracts.duckdb_specimen import DUCKDB
 from tests.contracts.http_specimens import HTTP, RESOLVE
+from tests.contracts.nats_specimen import NATS
+from tests.contracts.secrets_specimen import SECRETS
+from tests.contracts.transfer_specimen import TRANSFER
 
 CREDENTIALS = {"api": {"token": PLANTED_SECRET}}
 LATE_SECONDS = 0.2
@@ -44,7 +48,7 @@ async def python_specimen(folder: Path) -> AsyncIterator[Specimen]:
     yield Specimen(
         kind=python.KIND,
         make=python.make,
-        hands=hands(credentials=CREDENTIALS),
+        hands=hands(),
         good=call(python.KIND, code="result = {'sum': a + b}", a=1, b=2),
         expected={"sum": 3},
         final=call(python.KIND, code="1 / 0"),
@@ -52,10 +56,10 @@ async def python_specimen(folder: Path) -> AsyncIterator[Specimen]:
         endless=call(python.KIND, code=ENDLESS_CODE, marker=str(marker)),
         is_under_way=marker.exists,
         with_secret=(
-            call(python.KIND, code="result = len(input['auth']['token'])", auth="api"),
-            call(python.KIND, code="raise KeyError('no such field')", auth=["api"]),
-            call(python.KIND, code="result = auth['token'].encode()", auth="api"),
-            call(python.KIND, code="import os; os._exit(1)", auth={"mine": "api"}),
+            call(python.KIND, code="result = len(input['auth']['token'])", credentials=CREDENTIALS, auth="api"),
+            call(python.KIND, code="raise KeyError('no such field')", credentials=CREDENTIALS, auth=["api"]),
+            call(python.KIND, code="result = auth['token'].encode()", credentials=CREDENTIALS, auth="api"),
+            call(python.KIND, code="import os; os._exit(1)", credentials=CREDENTIALS, auth={"mine": "api"}),
             call(python.KIND, code="import os; result = dict(os.environ)"),
         ),
         left_over=Processes(),
@@ -114,8 +118,12 @@ async def script_specimen(folder: Path) -> AsyncIterator[Specimen]:
 
 
 SPECIMENS = [
+    DUCKDB,
     HTTP,
+    NATS,
     RESOLVE,
+    SECRETS,
+    TRANSFER,
     Entry(
         name="noop",
         open=noop_specimen,

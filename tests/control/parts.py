@@ -8,7 +8,8 @@ from typing import Any
 
 from noetl.config import Settings
 from noetl.control.live import folded
-from noetl.embedded import Embedded, Nobody, RunRequest, embedded
+from noetl.control.requests import Nobody, RunRequest
+from noetl.embedded import Embedded, embedded
 from noetl.engine.events import Event, name_of
 from noetl.engine.state import State
 

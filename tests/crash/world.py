@@ -44,17 +44,23 @@ class World:
         found = Seen(Counter(), {})
         for line in self.ledger.read_text().splitlines():
             word, key, attempt, ts = line.split()
-            one = (key.rpartition(".")[0], int(attempt))
+            one = (divided(key)[0], int(attempt))
             if word == "began":
                 found.counts[one] += 1
             else:
                 found.ended_at[one] = float(ts)
         for request in self.api.requests():
-            key, _, answered = request.headers["idempotency-key"].rpartition(".")
-            one = (key, int(answered) + 1)  # every answer of this API is a definite one
+            task_run, answered = divided(request.headers["idempotency-key"])
+            one = (task_run, answered + 1)  # every answer of this API is a definite one
             found.counts[one] += 1
             found.ended_at[one] = request.ended_at
         return found
+
+
+def divided(key: str) -> tuple[str, int]:
+    """The task run of an idempotency key as other systems see it, and the answers before."""
+    task_run, _, answered = key.partition(".")[2].rpartition(".")
+    return task_run, int(answered)
 
 
 @contextmanager

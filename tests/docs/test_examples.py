@@ -12,7 +12,7 @@ from tests.dsl.front import PLAYBOOKS
 
 ROOT = PLAYBOOKS.parent.parent
 EXAMPLES = ROOT / "examples"
-CANNOT_RUN = {"paging_postgres"}  # needs a database; tests/dsl checks it
+WITH_A_DATABASE = {"paging_postgres"}  # tests/integration/test_postgres_examples.py runs it
 OUTPUTS = {
     "admission": "hello, 12 visitors",
     "fan_out_join": 81,
@@ -47,7 +47,7 @@ def run_example(name, api_url, home):
 
 
 def test_every_example_is_run_here():
-    assert {path.stem for path in EXAMPLES.glob("*.yaml")} == {*OUTPUTS, "saga", *CANNOT_RUN}
+    assert {path.stem for path in EXAMPLES.glob("*.yaml")} == {*OUTPUTS, "saga", *WITH_A_DATABASE}
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -68,9 +68,3 @@ def test_the_saga_gives_its_flight_back_when_the_hotel_is_full(api_url, tmp_path
     assert "workflow.compensating" in [event["name"] for event in events]
     with urlopen(f"{api_url}/flights") as answer:  # noqa: S310 - the API of this test
         assert json.load(answer) == {"booked": {}}
-
-
-def test_an_example_whose_kind_cannot_run_yet_checks():
-    done = noetl("check", *(f"examples/{name}.yaml" for name in CANNOT_RUN), home=ROOT)
-
-    assert done.returncode == 0, done.stdout

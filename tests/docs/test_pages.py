@@ -13,6 +13,8 @@ ROOT = PLAYBOOKS.parent.parent
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
+# a guide is part of its kind's page, and its links are those of that page
+LINKED = [page for page in PAGES if page.parent.name != "guides"]
 WRITTEN = [page for page in PAGES if page.parent.name != "rules"]  # pages of rules show what is wrong
 
 
@@ -28,7 +30,7 @@ def test_every_verb_is_on_the_page_of_commands() -> None:
     assert [verb for verb in VERBS if f"## noetl {verb}" not in page] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page) -> None:  # type: ignore[no-untyped-def]
     links = [link for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
 

@@ -163,6 +163,23 @@ def test_lists_replace_and_policies_stay_with_their_scope() -> None:
     assert effective_spec(declarations["noop"], specs, declarations) == {"libs": [3]}  # type: ignore[arg-type]
 
 
+@pytest.mark.spec("TK-03", "RS-06")
+def test_a_result_store_replaces_the_one_below_as_a_whole(front: Front) -> None:
+    playbook = front.playbook("""
+        keychain: [{name: aws, kind: secret_manager}]
+        executor: {spec: {policy: {results: {store: {kind: s3, bucket: acme, auth: aws}}}}}
+        workflow:
+          - step: start
+            tool:
+              - {name: one, kind: noop}
+              - {name: two, kind: noop, spec: {result: {store: {kind: sqlite}}}}
+        """)
+
+    stores = [task.spec["result"]["store"] for task in playbook.steps["start"].tasks]  # type: ignore[index, call-overload]
+
+    assert stores == [{"kind": "s3", "bucket": "acme", "auth": "aws"}, {"kind": "sqlite"}]
+
+
 NESTED = st.recursive(
     st.integers() | st.lists(st.integers(), max_size=2),
     lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),

@@ -148,13 +148,29 @@ def test_the_message_names_resolve_and_points_at_the_path(front: Front) -> None:
         ("", ["NL704"]),
     ],
 )
-def test_a_store_for_results_is_one_that_exists(front: Front, store: str, expected: list[str]) -> None:
+@pytest.mark.parametrize("place", ["result: {{store: {}}}", "policy: {{results: {{store: {}}}}}"])
+def test_a_store_for_results_is_one_that_exists(front: Front, place: str, store: str, expected: list[str]) -> None:
     found = front.check(
-        f"executor: {{spec: {{result: {{store: {store}}}}}}}\n" + "workflow: [{step: a, tool: {kind: noop}}]"
+        f"executor: {{spec: {{{place.format(store)}}}}}\n" + "workflow: [{step: a, tool: {kind: noop}}]"
     )
 
     assert [finding.code for finding in found.findings] == expected
     assert {finding.severity for finding in found.findings} <= {"warning"}
+
+
+@pytest.mark.spec("KC-07", "RS-06")
+@pytest.mark.parametrize(("auth", "expected"), [("bucket", []), ("buckte", ["NL323"])])
+@pytest.mark.parametrize("place", ["executor", "step", "task"])
+def test_a_store_signs_in_with_a_declared_credential(front: Front, place: str, auth: str, expected: list[str]) -> None:
+    store = f"spec: {{result: {{store: {{kind: s3, bucket: b, auth: {auth}}}}}}}"
+    at = {name: f", {store}" if name == place else "" for name in ("step", "task")}
+    found = front.check(
+        (f"executor: {{{store}}}\n" if place == "executor" else "")
+        + "keychain: [{name: bucket, kind: secret_manager}]\n"
+        + f"workflow: [{{step: a, tool: {{kind: noop{at['task']}}}{at['step']}}}]"
+    )
+
+    assert [finding.code for finding in found.findings] == expected
 
 
 @pytest.mark.spec("RS-03")

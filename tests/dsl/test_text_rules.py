@@ -130,7 +130,7 @@ def test_every_document_of_a_file_is_checked() -> None:
     assert [(finding.code, finding.place.line) for finding in findings(text)] == [("NL207", 12)]
 
 
-@pytest.mark.parametrize("kind", ["Schedule", "Trigger", "PlaybookTest", "Credential"])
+@pytest.mark.parametrize("kind", ["Schedule", "Trigger", "PlaybookTest"])
 def test_other_documents_are_named_and_left_alone(kind: str) -> None:
     found = alone(f"apiVersion: noetl.io/v2\nkind: {kind}\nanything: goes\n")
 

@@ -1,4 +1,4 @@
-"""Real PostgreSQL and NATS for the tests of this folder: one server per session, one database per test module.
+"""Real PostgreSQL, NATS and S3-style storage for this folder: one server per session, one database per module.
 
 Under xdist the whole folder goes to one worker (`--dist loadgroup`, as the Makefile says), so that the session is one.
 """
@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from noetl.testing.services import running_nats, running_postgres
+from noetl.testing.services import Bucket, running_nats, running_postgres, running_s3
 
 HERE = Path(__file__).parent
 
@@ -32,6 +32,12 @@ def postgres_url() -> Iterator[str]:
 def nats_url() -> Iterator[str]:
     with running_nats() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[Bucket]:
+    with running_s3() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import nats
 import psycopg
 import pytest
 from nats.js.errors import NotFoundError
+from obstore.store import S3Store
 
 from noetl.testing import services
 
@@ -54,6 +55,18 @@ async def test_a_new_nats_server_is_empty():
         with pytest.raises(NotFoundError):
             await client.jetstream().stream_info("test_services")
         await client.close()
+
+
+def test_a_bucket_is_empty_and_keeps_what_it_is_given():
+    with services.running_s3() as bucket:
+        keys = {"access_key_id": "any", "secret_access_key": "any"}
+        store = S3Store(bucket.name, endpoint=bucket.endpoint, client_options={"allow_http": True}, **keys)
+        before = store.list().collect()
+
+        store.put("a", b"payload")
+
+        assert before == []
+        assert bytes(store.get("a").bytes()) == b"payload"
 
 
 def test_a_setting_can_be_given():

@@ -65,6 +65,15 @@ async def test_encoded_elements_become_one_array(values):
     assert json.loads(written) == values
 
 
+async def test_an_element_in_pieces_is_written_as_it_comes():
+    large = each([b'["', b"x" * 100_000, b'"]'])
+
+    chunks = [chunk async for chunk in array_chunks(each([b"1", large, b"2"]))]
+
+    assert json.loads(b"".join(chunks)) == [1, ["x" * 100_000], 2]
+    assert len(chunks) > 3
+
+
 async def test_a_long_array_is_written_in_several_chunks():
     chunks = [chunk async for chunk in array_chunks(each([b'"0123456789"'] * 20_000))]
 

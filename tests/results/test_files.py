@@ -77,6 +77,40 @@ async def test_a_link_in_the_place_of_a_payload_is_not_followed(tmp_path):
         await results.fetch(reference)
 
 
+@pytest.mark.spec("RS-08")
+async def test_what_a_crash_left_half_written_is_walked_and_removed(tmp_path):
+    results = FileResults(tmp_path)
+    left = tmp_path / f".incoming-{'a' * 16}"
+    left.write_bytes(PAYLOAD)
+    (tmp_path / "readme.txt").write_bytes(b"not ours")
+
+    found = [kept async for kept in results.walk()]
+
+    assert [(kept.locator, kept.bytes) for kept in found] == [(left.name, len(PAYLOAD))]
+    assert await results.remove(left.name, stored_before=found[0].stored_at + 1)
+    assert files_under(tmp_path) == [tmp_path / "readme.txt"]
+    assert not await results.remove("readme.txt", stored_before=float("inf"))
+
+
+async def test_a_file_stored_again_after_the_look_at_its_time_gets_its_name_back(tmp_path, monkeypatch):
+    results = FileResults(tmp_path)
+    reference = await results.store(PAYLOAD)
+    (file,) = files_under(tmp_path)
+    os.utime(file, (1, 1))
+    rename = type(file).replace
+
+    def store_first(path, target):
+        if path == file:
+            os.utime(file)
+        return rename(path, target)
+
+    monkeypatch.setattr(type(file), "replace", store_first)
+
+    assert not await results.remove(reference.locator, stored_before=100.0)
+    assert await results.fetch(reference) == PAYLOAD
+    assert files_under(tmp_path) == [file]
+
+
 @pytest.mark.parametrize("way", ["store(data)", "store_stream([data[:9], data[9:]])"])
 def test_a_full_disk_leaves_no_file_and_the_next_payload_is_stored(tmp_path, way):
     script = f"""

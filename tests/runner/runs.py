@@ -6,7 +6,7 @@ from typing import Any
 
 from noetl import server
 from noetl.config import Settings, url_of
-from noetl.embedded import Nobody, RunRequest
+from noetl.control.requests import Nobody, RunRequest
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: t}\n"
 
@@ -30,9 +30,9 @@ def settings_in(folder: Path) -> Settings:
     return Settings(home=folder, store_url=url_of(folder / "noetl.db"))
 
 
-def run(folder: Path, body: str, **payload: Any) -> Ran:
-    """Run a playbook without its head to its end."""
+def run(folder: Path, body: str, *, is_upstream: bool = False, **payload: Any) -> Ran:
+    """Run a playbook without its head to its end; `is_upstream`: as `--compat upstream` does."""
     data = (HEAD + textwrap.dedent(body)).encode()
     settings = settings_in(folder)
-    request = RunRequest(data=data, name="t.yaml", folder=str(folder), payload=payload)
+    request = RunRequest(data=data, name="t.yaml", folder=str(folder), payload=payload, is_upstream=is_upstream)
     return Ran(settings, server.run(settings, request, Nobody()).summary)

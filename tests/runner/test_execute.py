@@ -14,7 +14,7 @@ from noetl.stores.sqlite import SqliteStore
 from noetl.testing.http_server import Answer, running_api
 from noetl.tools import noop
 from noetl.tools.contract import Call
-from tests.runner.runs import Ran, run, settings_in
+from tests.runner.runs import HEAD, Ran, run, settings_in
 
 
 def stored(folder: Path, data: bytes, content_type: str) -> dict[str, object]:
@@ -258,23 +258,79 @@ def test_large_nested_lists_stay_nested(tmp_path: Path) -> None:
     assert [[one["i"] for one in row] for row in found] == [list(range(30))] * 3
 
 
-@pytest.mark.spec("LP-08")
-def test_an_iterations_stored_lines_become_a_list_whatever_spaces_they_hold(tmp_path: Path) -> None:
-    ref = stored(tmp_path, b'{"text": "two words"}\n\n{"text": "x"}\n', LINES)
+RETURNED = """
+    workload: {ref: null}
+    workflow:
+      - step: start
+        loop: {in: [1, 2], iterator: n}
+        tool: [{name: t, kind: python, input: {ref: "{{ workload.ref }}"}, code: "result = input['ref']"}]
+"""
+NOT_THERE = {"type": "blob", "locator": "sha256:" + "0" * 64, "meta": {}}
+
+
+@pytest.mark.spec("LP-08", "RS-05")
+def test_a_reference_that_an_iteration_gave_stays_one_in_the_loops_list(tmp_path: Path) -> None:
+    ref = stored(tmp_path, b'{"text": "two words"}\n', LINES)
+
+    ran = run(tmp_path, RETURNED, ref=ref)
+
+    found = fetched(tmp_path, ran.events("loop.done")[0]["payload"]["output"]["ref"])
+    assert found == [ref, ref]
+
+
+@pytest.mark.spec("LP-08", "RS-05")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"locator": "/etc/passwd"},
+        {"type": "object_store", "locator": f"s3://acme/sha256/{'a' * 64}", "auth_reference": {"no": "text"}},
+        {"type": "object_store", "locator": f"s3://acme/sha256/{'a' * 64}", "auth_reference": "aws"},
+    ],
+    ids=["of nothing", "of a file", "with a credential that is no text", "with a credential of nobody"],
+)
+def test_no_reference_that_strangers_make_is_read_for_a_loops_list(tmp_path: Path, more: dict[str, object]) -> None:
+    ran = run(tmp_path, RETURNED, ref=NOT_THERE | more)
+
+    found = fetched(tmp_path, ran.events("loop.done")[0]["payload"]["output"]["ref"])
+    assert (ran.status, found) == ("success", [NOT_THERE | more] * 2)
+
+
+@pytest.mark.spec("LP-08", "TL-05")
+def test_a_loop_whose_stored_data_is_gone_fails_and_says_so(tmp_path: Path) -> None:
     ran = run(
         tmp_path,
-        """
-        workload: {ref: null}
+        f"""
         workflow:
           - step: start
-            loop: {in: [1], iterator: n}
-            tool: [{name: t, kind: python, input: {ref: "{{ workload.ref }}"}, code: "result = input['ref']"}]
+            loop: {{in: [1, 2], iterator: n}}
+            tool:
+              kind: python
+              input: {{n: "{{{{ iter.n }}}}"}}
+              code: |
+                import pathlib, shutil
+                if input["n"] == 2:
+                    shutil.rmtree(pathlib.Path({str(tmp_path)!r}) / "noetl.results")
+                result = "x" * (200_000 if input["n"] == 1 else 1)
         """,
-        ref=ref,
+    )
+
+    assert (ran.status, ran.error["kind"]) == ("failed", "ref_missing")
+    assert ran.error["step"] == "start"
+
+
+@pytest.mark.spec("LP-08", "TL-04")
+def test_what_a_child_stored_is_data_in_the_list_of_its_callers_loop(tmp_path: Path) -> None:
+    child = "workflow: [{step: make, tool: {kind: noop, input: {pad: \"{{ 'x' * 100000 }}\"}}}]\n"
+    (tmp_path / "child.yaml").write_text(HEAD.replace("name: t", "name: child") + child)
+
+    ran = run(
+        tmp_path,
+        "workflow: [{step: start, loop: {in: [1], iterator: n}, tool: {kind: playbook, path: child.yaml}}]",
     )
 
     found = fetched(tmp_path, ran.events("loop.done")[0]["payload"]["output"]["ref"])
-    assert found == [[{"text": "two words"}, {"text": "x"}]]
+    assert found == [{"pad": "x" * 100_000}]
 
 
 @pytest.mark.spec("LP-05")
@@ -348,3 +404,28 @@ def test_an_arc_reads_the_data_of_a_task_that_a_rule_made_fail(tmp_path: Path) -
     )
 
     assert ran.status == "success"
+
+
+@pytest.mark.spec("TK-04", "TL-03")
+def test_the_helper_of_a_kind_is_there_however_a_task_failed(tmp_path: Path) -> None:
+    ran = run(
+        tmp_path,
+        """
+        workflow:
+          - step: start
+            tool:
+              - name: refused
+                kind: http
+                url: ftp://example.com
+                set: {ctx.http: "{{ output.http }}"}
+                spec: {policy: {rules: [{else: {then: {do: continue}}}]}}
+              - name: unknown
+                kind: shell
+                command: [no-such-program]
+                set: {ctx.shell: "{{ output.shell }}"}
+                spec: {policy: {rules: [{else: {then: {do: continue}}}]}}
+        """,
+    )
+
+    assert ran.ctx["http"] == {"status": None, "headers": None, "request_id": None, "url": None}
+    assert ran.ctx["shell"] == {"exit_code": None, "stdout": None, "stderr": None}

@@ -24,7 +24,7 @@ def assert_unseen(folder: Path, ran: Ran) -> None:
         assert form not in shown, form
 
 
-@pytest.mark.spec("KC-05", "KC-02")
+@pytest.mark.spec("KC-05", "KC-02", "TP-02")
 @pytest.mark.parametrize(
     "template",
     ["input.t", "input.t | reverse", "input.t | upper", "input.t[:16]", "'x' ~ input.t", "input.nested.t", "_prev"],

@@ -137,3 +137,26 @@ def test_waiting_for_a_process_does_not_count(tmp_path: Path) -> None:
     )
 
     assert ran.status == "success"
+
+
+@pytest.mark.spec("TK-18", "TK-04")
+@pytest.mark.slow
+def test_a_request_over_its_time_names_the_host_and_has_its_helper(tmp_path: Path) -> None:
+    with running_api() as api:
+        api.script("/slow", Answer(delay_seconds=5))
+        ran = run(
+            tmp_path,
+            f"""
+            workflow:
+              - step: start
+                tool:
+                  - name: ask
+                    kind: http
+                    url: {api.url}/slow
+                    set: {{ctx.message: "{{{{ output.error.message }}}}", ctx.url: "{{{{ output.http.url }}}}"}}
+                    spec: {{timeout: 0.3, policy: {{rules: [{{else: {{then: {{do: continue}}}}}}]}}}}
+            """,
+        )
+
+    assert ran.ctx["message"] == "no answer of 127.0.0.1 within 0.3 s (timeout.total)"
+    assert ran.ctx["url"] == f"{api.url}/slow"

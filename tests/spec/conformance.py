@@ -34,17 +34,7 @@ WITHOUT_A_RUN = frozenset(
 
 # What is proved in part, and what is missing. A line goes when its tests prove the whole.
 IN_PART = {
-    "KC-01": "with credentials from the environment only",
-    "KC-04": "with credentials from the environment only",
-    "KC-05": "with credentials from the environment only, so nothing is kept at rest",
-    "TL-01": "without postgres, duckdb and secrets, which are only checked",
-    "TL-02": "without the plugins themselves",
-    "RS-06": "with files as the only store",
     "RO-01": "without clictl and the server's API",
-    "UP-02": "without context and scripts from the web",
-    "UP-09": "without nats and transfer",
-    "AC-3": "with stores behind HTTP instead of PostgreSQL",
-    "AC-10": "with stores behind HTTP where an example names PostgreSQL",
 }
 
 

@@ -19,10 +19,10 @@ async def http_tool(
     *, credentials: Mapping[str, Mapping[str, Any]] | None = None, settings: ToolSettings | None = None
 ) -> AsyncIterator[Callable[..., Awaitable[Output]]]:
     """A function that sends a request with one tool: the fields of the kind, and the words of a call."""
-    tool = http.make(hands(credentials=credentials, settings=settings))
+    tool = http.make(hands(settings=settings))
 
     async def send(url: str, **values: Any) -> Output:
-        return await run(tool, call(http.KIND, url=url, **values))
+        return await run(tool, call(http.KIND, url=url, credentials=credentials, **values))
 
     try:
         yield send

@@ -17,7 +17,7 @@ ONE_SLOT = ToolSettings(process_slots=1, result_bytes_max=64 * 1024)
 @asynccontextmanager
 async def one_slot_tool() -> AsyncIterator[Tool]:
     """One slot, so that each call of a test meets the child that the call before it left."""
-    tool = python.make(hands(credentials=CREDENTIALS, settings=ONE_SLOT))
+    tool = python.make(hands(settings=ONE_SLOT))
     try:
         yield tool
     finally:
@@ -25,13 +25,13 @@ async def one_slot_tool() -> AsyncIterator[Tool]:
 
 
 async def value(tool: Tool, code: str, **values: Any) -> Any:
-    output = await run(tool, call(KIND, code=code, **values))
+    output = await run(tool, call(KIND, code=code, credentials=CREDENTIALS, **values))
     assert output.error is None, output.error
     return output.data
 
 
 async def failed(tool: Tool, code: str, **values: Any) -> Output:
-    output = await run(tool, call(KIND, code=code, **values))
+    output = await run(tool, call(KIND, code=code, credentials=CREDENTIALS, **values))
     assert output.error is not None, output.data
     return output
 

@@ -85,6 +85,37 @@ async def test_files_are_parts_of_a_multipart_body(api):
     assert 'name="id"\r\n\r\n7\r\n' in body
 
 
+async def test_a_name_may_be_repeated_in_a_multipart_body_and_be_written_in_any_letters(api):
+    by_name = {"doc": ["one", {"content": "two", "filename": "zwölf.txt"}], "grün": ""}
+    by_list = [{"name": "doc", "content": "one"}, {"name": "doc", "content": None, "filename": "leer"}]
+
+    mapped = await answer_to(f"{api.url}/echo", method="POST", files=by_name)
+    listed = await answer_to(f"{api.url}/echo", method="POST", files=by_list)
+
+    assert mapped.data["body"].count('; name="doc"') == 2
+    assert 'filename="zwölf.txt"' in mapped.data["body"]
+    assert 'name="grün"; filename="grün"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n' in mapped.data["body"]
+    assert listed.data["body"].count('; name="doc"') == 2
+    assert 'filename="leer"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n' in listed.data["body"]
+
+
+async def test_a_multipart_body_without_files_has_the_form_and_one_without_either_has_only_its_end(api):
+    form = await answer_to(f"{api.url}/echo", method="POST", files={}, form={"id": [1, 2]})
+    empty = await answer_to(f"{api.url}/echo", method="POST", files={})
+
+    assert form.data["body"].count('; name="id"') == 2
+    assert empty.data["body"].endswith("--\r\n")
+
+
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("GET", 204), ("GET", 304), ("DELETE", 204)])
+async def test_an_answer_that_has_no_body_has_no_data(api, method, status):
+    api.script("/none", Answer(status=status, headers={"Content-Type": "application/json"}))
+
+    output = await answer_to(f"{api.url}/none", method=method)
+
+    assert (output.error, output.data, output.helpers["http"]["status"]) == (None, None, status)
+
+
 async def test_a_retry_sends_the_same_bytes(api):
     for _ in range(2):
         await answer_to(f"{api.url}/echo", method="POST", files={"a": {"content": {"base64": "aGk="}}})
@@ -103,8 +134,10 @@ async def test_a_retry_sends_the_same_bytes(api):
         ({"params": {"a": {"b": 1}}}, '"params.a" must be text'),
         ({"headers": {"X-A": "1\r\nX-B: 2"}}, "line break"),
         ({"headers": {"X A": "1"}}, "no header can have"),
+        ({"headers": {"Content-Length": "3"}, "body": "GET / HTTP/1.1"}, "cannot be chosen"),
+        ({"headers": {"transfer-encoding": "chunked"}}, "cannot be chosen"),
         ({"files": {"a": 1}}, '"files.a"'),
-        ({"spec": {"version": 2}}, "noetl[http2]"),
+        ({"spec": {"version": 2}}, "must be 1.1"),
         ({"auth": {"token": "x"}}, "keychain entry"),
         ({"spec": {"verify": "/no/such/file.pem"}}, "spec.verify"),
     ],
@@ -128,15 +161,23 @@ async def test_a_url_that_is_not_http_is_refused(url):
     assert '"url"' in output.error.message
 
 
+@pytest.mark.parametrize("method", ["BREW", "GET / HTTP/1.1\r\nX: y", ["GET"]])
+async def test_a_method_that_a_template_made_up_is_refused(api, method):
+    output = await answer_to(f"{api.url}/echo", method=method)
+
+    assert output.error.kind == "client_error"
+    assert '"method" must be one of: GET, POST' in output.error.message
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 async def test_a_request_that_changes_something_carries_the_idempotency_key(api, method):
-    output = await answer_to(f"{api.url}/echo", method=method, key="7/1/2/1")
+    output = await answer_to(f"{api.url}/echo", method=method, idempotency_key="7:1:-1:a:1.0", trace_id="d429")
 
-    assert output.data["headers"]["idempotency-key"] == "7/1/2/1"
+    assert output.data["headers"]["idempotency-key"] == "d429.7:1:-1:a:1.0"  # another store may have a 7:1:-1:a:1.0
 
 
 async def test_a_get_has_no_key_and_the_authors_own_key_stays(api):
-    read = await answer_to(f"{api.url}/echo", key="7/1/2/1")
+    read = await answer_to(f"{api.url}/echo", idempotency_key="7/1/2/1")
     own = await answer_to(f"{api.url}/echo", method="POST", key="7/1/2/1", headers={"IDEMPOTENCY-KEY": "mine"})
 
     assert "idempotency-key" not in read.data["headers"]

@@ -1,36 +1,20 @@
 """Kind http signing in, and what is never seen of it."""
 
+import asyncio
 import base64
 import json
-from urllib.parse import parse_qs
+from contextlib import asynccontextmanager
 
 import pytest
 
 from noetl.engine.output import envelope
-from noetl.keychain.environment import EnvironmentKeychain
-from noetl.testing.hands import ResultsInMemory, call, run
+from noetl.testing.hands import CredentialsOfKeychain, call, hands, run
 from noetl.testing.http_server import Answer, running_api
 from noetl.tools import http
-from noetl.tools.contract import Hands
-from tests.tools.http_parts import http_tool
+from tests.keychain.parts import declared, keychain
+from tests.tools.http_parts import http_tool, raw_server, response
 
 PLANTED = "planted-s3cret/+"
-
-
-class ClockByHand:
-    """Time that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @pytest.fixture
@@ -102,53 +86,85 @@ async def test_a_credential_that_is_not_there_is_an_auth_error_that_names_it(api
 
 
 def oauth2(api, **fields):
-    return {
-        "api": {"token_url": f"{api.url}/token", "client_id": "me", "client_secret": PLANTED, "scope": "read", **fields}
-    }
+    entry = {"token_url": f"{api.url}/token", "client_id": "me", "client_secret": PLANTED, **fields}
+    return {"NOETL_SECRET_API": json.dumps(entry)}
 
 
-async def test_an_oauth2_token_is_fetched_once_and_used_until_shortly_before_its_end(api):
-    tokens = [Answer(json={"access_token": f"token-{number}", "expires_in": 100}) for number in (1, 2)]
-    api.script("/token", *tokens)
-    clock = ClockByHand()
-    environment = {"NOETL_SECRET_API": json.dumps(oauth2(api)["api"])}
-    tool = http.make(Hands(clock=clock, results=ResultsInMemory(), credentials=EnvironmentKeychain(environment)))
-    used = []
+@asynccontextmanager
+async def signing_tool(home, environment, kind="oauth2", **settings):
+    """A function that sends a request signed with the entry "api" of a real keychain; and the keychain."""
+    tool = http.make(hands())
+    async with keychain(home, environment, **settings) as chain:
+        credentials = CredentialsOfKeychain(chain, declared("api", kind, **PROVIDED if settings else {}))
 
-    for seconds in (0, 69, 2):
-        await clock.sleep(seconds)
-        output = await run(tool, call(http.KIND, url=f"{api.url}/echo", auth="api"))
-        used.append(output.data["headers"]["authorization"])
-    await tool.close()
+        async def send(url, **values):
+            return await run(tool, call(http.KIND, url=url, auth="api", credentials=credentials, **values))
 
-    assert used == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
-    asked = api.requests("/token")
-    assert [parse_qs(seen.body) for seen in asked] == [{"grant_type": ["client_credentials"], "scope": ["read"]}] * 2
-    assert asked[0].headers["authorization"] == basic("me", "planted-s3cret%2F%2B")
+        try:
+            yield send, chain
+        finally:
+            await tool.close()
 
 
-async def test_a_token_server_that_wants_the_client_in_the_form_gets_it_there(api):
-    api.script("/token", Answer(status=401), Answer(json={"access_token": "token-1"}))
-
-    async with http_tool(credentials=oauth2(api)) as send:
-        output = await send(f"{api.url}/echo", auth="api")
-
-    assert output.data["headers"]["authorization"] == "Bearer token-1"
-    assert parse_qs(api.requests("/token")[1].body)["client_secret"] == [PLANTED]
+PROVIDED = {"provider": "env", "variable": "APP_TOKEN"}
 
 
-async def test_a_refused_token_is_renewed_once(api):
+@pytest.mark.spec("KC-03", "KC-04")
+async def test_an_oauth2_entry_signs_with_the_token_that_the_keychain_has(api, tmp_path):
+    api.script("/token", Answer(json={"access_token": "token-1"}))
+
+    async with signing_tool(tmp_path, oauth2(api)) as (send, _):
+        outputs = [await send(f"{api.url}/echo") for _ in range(3)]
+
+    assert [output.data["headers"]["authorization"] for output in outputs] == ["Bearer token-1"] * 3
+    assert len(api.requests("/token")) == 1
+
+
+@pytest.mark.spec("KC-06")
+async def test_a_refused_token_is_renewed_once(api, tmp_path):
     api.script("/token", *(Answer(json={"access_token": f"token-{number}"}) for number in (1, 2, 3)))
     api.script("/orders", Answer(status=401), Answer(json="in"), Answer(status=401))
 
-    async with http_tool(credentials=oauth2(api)) as send:
-        renewed = await send(f"{api.url}/orders", auth="api")
-        refused = await send(f"{api.url}/orders", auth="api")
+    async with signing_tool(tmp_path, oauth2(api)) as (send, _):
+        renewed = await send(f"{api.url}/orders")
+        refused = await send(f"{api.url}/orders")
 
     assert renewed.data == "in"
     assert (refused.error.kind, refused.error.retryable) == ("auth", False)
     assert len(api.requests("/token")) == 3
     assert [seen.headers["authorization"][-1] for seen in api.requests("/orders")] == ["1", "2", "2", "3"]
+
+
+async def refusing_first_token(reader, writer):
+    head = await reader.readuntil(b"\r\n\r\n")
+    refusal = b"HTTP/1.1 401 Who\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    writer.write(refusal if b"token-1" in head else response(b'"in"', Content_Type="application/json"))
+
+
+async def test_many_tasks_refused_with_one_token_renew_it_once(api, tmp_path):
+    api.script("/token", *(Answer(json={"access_token": f"token-{number}"}) for number in (1, 2, 3)))
+
+    async with raw_server(refusing_first_token) as orders, signing_tool(tmp_path, oauth2(api)) as (send, _):
+        outputs = await asyncio.gather(*(send(orders.url) for _ in range(20)))
+
+    assert [output.data for output in outputs] == ["in"] * 20
+    assert len(api.requests("/token")) == 2
+
+
+async def test_a_token_that_was_refused_and_has_changed_at_its_provider_is_tried_again(api, tmp_path):
+    api.script("/orders", Answer(status=401), Answer(json="in"), Answer(status=401))
+    environment = {"APP_TOKEN": "before-rotation"}
+
+    async with signing_tool(tmp_path, environment, "bearer", keychain_env_allow=("APP_*",)) as (send, chain):
+        await chain.resolve(declared("api", "bearer", **PROVIDED))
+        environment["APP_TOKEN"] = "after-rotation"
+        rotated = await send(f"{api.url}/orders")
+        refused = await send(f"{api.url}/orders")
+
+    used = [seen.headers["authorization"] for seen in api.requests("/orders")]
+    assert rotated.data == "in"
+    assert refused.error.kind == "auth"
+    assert used == ["Bearer before-rotation", "Bearer after-rotation", "Bearer after-rotation"]
 
 
 async def test_a_bearer_token_that_is_refused_is_not_tried_again(api):
@@ -159,59 +175,59 @@ async def test_a_bearer_token_that_is_refused_is_not_tried_again(api):
     assert len(api.requests()) == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "is_retryable"),
-    [
-        (Answer(status=400, json={"error": PLANTED}), False),
-        (Answer(status=503), True),
-        (Answer(json={"token": "x"}), False),
-        (Answer(text="no"), False),
-        (Answer(json=[1]), False),
-    ],
-)
-async def test_a_token_that_cannot_be_had_is_an_auth_error(api, answer, is_retryable):
-    api.script("/token", answer)
+@pytest.mark.parametrize(("status", "is_retryable"), [(400, False), (503, True)])
+async def test_a_token_that_cannot_be_had_is_an_auth_error(api, tmp_path, status, is_retryable):
+    api.script("/token", Answer(status=status, json={"error": PLANTED}))
 
-    async with http_tool(credentials=oauth2(api)) as send:
-        output = await send(f"{api.url}/echo", auth="api")
+    async with signing_tool(tmp_path, oauth2(api)) as (send, _):
+        output = await send(f"{api.url}/echo")
 
     assert (output.error.kind, output.error.retryable) == ("auth", is_retryable)
-    assert 'credential "api"' in output.error.message
+    assert '"api"' in output.error.message
     assert PLANTED not in json.dumps(envelope(output, {}))
+    assert api.requests("/echo") == []
 
 
-async def test_the_token_endpoint_is_guarded_too(api):
-    async with http_tool(credentials=oauth2(api, token_url="http://169.254.169.254/token")) as send:
-        output = await send(f"{api.url}/echo", auth="api")
+async def test_the_token_endpoint_is_guarded_too(api, tmp_path):
+    async with signing_tool(tmp_path, oauth2(api, token_url="http://169.254.169.254/token")) as (send, _):
+        output = await send(f"{api.url}/echo")
 
-    assert output.error.kind == "client_error"
+    assert output.error.kind == "auth"
+    assert "169.254.169.254 is not asked" in output.error.message
     assert api.requests() == []
 
 
 @pytest.mark.spec("KC-03")
 @pytest.mark.parametrize(
-    "entry",
+    ("kind", "entry"),
     [
-        {"token": PLANTED},
-        {"key": PLANTED, "header": "X-Key"},
-        {"username": "me", "password": PLANTED},
-        {"client_id": "me", "client_secret": "other-s3cret", "token_url": "/token"},
+        ("bearer", {"token": PLANTED}),
+        ("api_key", {"key": PLANTED, "header": "X-Key"}),
+        ("basic", {"username": "me", "password": PLANTED}),
+        ("oauth2", {"client_id": "me", "client_secret": "other-s3cret", "token_url": "/token"}),
     ],
-    ids=["bearer", "api_key", "basic", "oauth2"],
 )
-async def test_a_server_that_echoes_a_secret_does_not_get_it_into_what_is_recorded(api, entry):
+async def test_a_server_that_echoes_a_secret_does_not_get_it_into_what_is_recorded(api, tmp_path, kind, entry):
     if "token_url" in entry:
         entry = {**entry, "token_url": f"{api.url}/token"}
         api.script("/token", Answer(json={"access_token": PLANTED}))
-    keychain = EnvironmentKeychain({"NOETL_SECRET_API": json.dumps(entry)})
-    tool = http.make(Hands(clock=ClockByHand(), results=ResultsInMemory(), credentials=keychain))
-    output = await run(tool, call(http.KIND, url=f"{api.url}/echo", auth="api", method="POST", json={}))
-    await tool.close()
+    async with signing_tool(tmp_path, {"NOETL_SECRET_API": json.dumps(entry)}, kind) as (send, chain):
+        output = await send(f"{api.url}/echo", method="POST", json={})
 
-    cleaned = json.dumps(envelope(keychain.redactor().clean(output), {}))
+        cleaned = json.dumps(envelope(chain.redactor().clean(output), {}))
 
     sent = json.dumps(output.data["headers"])
     coded = basic("me", PLANTED).removeprefix("Basic ")
     assert PLANTED in sent or coded in sent
     assert PLANTED not in cleaned
     assert coded not in cleaned
+
+
+async def test_an_api_key_may_be_a_query_parameter():
+    credentials = {"shop": {"key": "planted s3cret&", "param": "api_key"}}
+
+    with running_api() as api:
+        async with http_tool(credentials=credentials) as send:
+            output = await send(f"{api.url}/echo?page=1", auth="shop")
+
+    assert output.data["query"] == {"page": ["1"], "api_key": ["planted s3cret&"]}

@@ -1,32 +1,45 @@
 """Kind http and forbidden addresses: however they are spelled, nobody is connected to (SSRF)."""
 
+import sys
+
 import pytest
 
 from noetl.testing.hands import call, hands, run
 from noetl.testing.http_server import Answer, running_api
 from noetl.tools import http
 from noetl.tools.contract import ToolSettings
-from noetl.tools.http_guard import Guard, Refused, target_of
 from noetl.tools.http_tool import HttpTool
+from noetl.web.guard import Guard, Refused, target_of
 from tests.tools.http_parts import http_tool, raw_server, response, saying
 
 CLUSTER = ToolSettings(is_loopback_allowed=False)
+EVERYTHING = ToolSettings(http_allow=("0.0.0.0/0", "::/0", "169.254.169.254", "fd00:ec2::254"))
 
 LOOPBACK = """
-127.0.0.1 127.0.0.1. 127.1 127.0.1 2130706433 0x7f000001 0x7F.0.0.1 0x7f.1 0x7f.0x0.0x0.0x1 0177.0.0.1 0177.1
-017700000001 00000177.0.0.1 127.000.000.001 127.0.0.1@127.0.0.1 example.com@127.0.0.1 127.0.0.1#@example.com
-example.com:80@127.0.0.1 user:pass@127.0.0.1 evil\\@127.0.0.1 127.0.0.2 127.255.255.254 127.127.127.127
-１２７.0.0.1 127。0。0。1 127．0．0．1 127｡0｡0｡1 ①②⑦.⓪.⓪.① ⑫7.0.0.1 𝟏𝟐𝟕.𝟎.𝟎.𝟏 ０ｘ7f.1 ２１３０７０６４３３
-[::1] [0:0:0:0:0:0:0:1] [0000::0001] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:127.0.0.1] [::127.0.0.1]
-[::7f00:1] [64:ff9b::7f00:1] [64:ff9b::127.0.0.1] [2002:7f00:1::] [2002:7f00:0001::1]
+127.0.0.1 127.0.0.1. 127.1 127.0.1 127.1. 2130706433 0x7f000001 0X7F000001 0x7F.0.0.1 0x7f.1 0x7f.0x0.0x0.0x1 0177.0.0.1
+0177.1 017700000001 00000177.0.0.1 127.000.000.001 0x7f.0.0x0.01 0177.0x0.0.1 127.0x000001 127.0.0.1@127.0.0.1
+example.com@127.0.0.1 127.0.0.1#@example.com example.com:80@127.0.0.1 user:pass@127.0.0.1 evil\\@127.0.0.1
+169.254.169.254@127.1 127.0.0.2 127.255.255.254 127.127.127.127 １２７.0.0.1 127。0。0。1 127．0．0．1 127｡0｡0｡1
+①②⑦.⓪.⓪.① ⑫7.0.0.1 𝟏𝟐𝟕.𝟎.𝟎.𝟏 𝟭𝟮𝟳.𝟬.𝟬.𝟭 ０ｘ7f.1 ２１３０７０６４３３
+[::1] [0:0:0:0:0:0:0:1] [0000::0001] [0:0::1] [::0:1] [::0.0.0.1] [::ffff:127.0.0.1] [::FFFF:7F00:1] [::ffff:7f00:1]
+[0:0:0:0:0:ffff:127.0.0.1] [::ffff:127.255.255.254] [::127.0.0.1] [::7f00:1] [64:ff9b::7f00:1] [64:ff9b::127.0.0.1]
+[64:FF9B:0:0:0:0:7F00:1] [2002:7f00:1::] [2002:7f00:0001::1] [2002:7F00:1:ffff::1] [2001:0:7f00:1::80ff:fffe]
 localhost LOCALHOST LocalHost localhost. ｌｏｃａｌｈｏｓｔ ⓛocalhost
 """.split()
+METADATA = """
+169.254.169.254 169.254.169.254. 2852039166 0xA9FEA9FE 0Xa9fea9fe 0xa9.0xfe.0xa9.0xfe 0251.0376.0251.0376
+0251.254.169.254 00251.0376.0251.0376 169.254.43518 169.16689662 0xa9.16689662 169.0376.0xa9fe 025177524776
+１６９.254.169.254 169。254。169。254 169．254．169．254 169｡254｡169｡254 ①⑥⑨.②⑤④.①⑥⑨.②⑤④ 𝟏𝟔𝟗.254.169.254
+２８５２０３９１６６
+example.com@169.254.169.254 169.254.169.254#@example.com user:pass@169.254.169.254 127.0.0.1@169.254.169.254
+[::ffff:169.254.169.254] [::FFFF:A9FE:A9FE] [::ffff:a9fe:a9fe] [0:0:0:0:0:ffff:169.254.169.254] [::169.254.169.254]
+[::a9fe:a9fe] [64:ff9b::a9fe:a9fe] [64:ff9b::169.254.169.254] [2002:a9fe:a9fe::] [2002:A9FE:A9FE::1]
+[2001:0:4136:e378:8000:63bf:5601:5601] [fd00:ec2::254] [FD00:EC2::254] [fd00:0ec2:0:0:0:0:0:0254] [fd00:ec2:0::254]
+100.100.100.200 0x646464c8 1684301000 192.0.0.192 0xC00000C0 168.63.129.16 0xa83f8110 2822734096
+""".split()
 NEVER = """
-169.254.169.254 169.254.169.254. 2852039166 0xA9FEA9FE 0xa9.0xfe.0xa9.0xfe 0251.0376.0251.0376 0251.254.169.254
-169.254.43518 169.16689662 １６９.254.169.254 169。254。169。254 [::ffff:169.254.169.254] [::ffff:a9fe:a9fe]
-[64:ff9b::a9fe:a9fe] [2002:a9fe:a9fe::] [fd00:ec2::254] [fd00:0ec2:0:0:0:0:0:0254] 169.254.0.1 [fe80::1]
-[fe80::1%25eth0] 100.100.100.200 192.0.0.192 168.63.129.16
-0 0.0.0.0 0x0 00 000.000 0.0 [::] [::ffff:0.0.0.0] [0::0] 224.0.0.1 239.255.255.250 [ff02::1] 255.255.255.255 240.0.0.1
+169.254.0.1 [fe80::1] [fe80::1%25eth0] [fe80::a9fe:a9fe%251] 0 0.0.0.0 0x0 00 000.000 0.0 [::] [::ffff:0.0.0.0] [0::0]
+224.0.0.1 239.255.255.250 [ff02::1] 255.255.255.255 240.0.0.1
 """.split()
 PRIVATE = (
     "10.0.0.1 172.16.0.1 192.168.1.1 100.64.0.1 [fc00::1] [fd12::1] 192.168.257 0xC0A80101 [::ffff:10.0.0.1]".split()
@@ -39,11 +52,39 @@ def url_with(host: str, port: int) -> str:
     return f"http://{host}:{port}/{mark}{fragment}"
 
 
-def test_there_are_enough_spellings():
-    assert len({*LOOPBACK, *NEVER}) >= 60
+def test_there_are_enough_spellings_of_each():
+    assert len(set(LOOPBACK)) >= 60
+    assert len(set(METADATA)) >= 40
+    assert len({*LOOPBACK, *METADATA}) == len(LOOPBACK) + len(METADATA)
 
 
-async def test_no_spelling_of_loopback_is_connected_to():
+class Connections:
+    """Counts the connections that this process begins, whatever library it is that does."""
+
+    def __init__(self) -> None:
+        self.is_counting = False
+        self.begun: list[object] = []
+        sys.addaudithook(self._heard)  # one for the life of the process: there is no way to take it off
+
+    def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self.is_counting and event == "socket.connect":
+            self.begun.append(arguments[1])
+
+
+@pytest.fixture(scope="module")
+def all_connections():
+    return Connections()
+
+
+@pytest.fixture
+def connections(all_connections):
+    all_connections.begun.clear()
+    all_connections.is_counting = True
+    yield all_connections.begun
+    all_connections.is_counting = False
+
+
+async def test_no_spelling_of_loopback_is_connected_to(connections):
     outputs = {}
     async with raw_server(saying(response(b"reached"))) as server, http_tool(settings=CLUSTER) as send:
         for host in LOOPBACK:
@@ -53,19 +94,41 @@ async def test_no_spelling_of_loopback_is_connected_to():
         host: output for host, output in outputs.items() if not output.error or output.error.kind != "client_error"
     }
     assert wrong == {}
-    assert server.connection_count == 0
+    assert (server.connection_count, connections) == (0, [])
     assert all("NOETL_HTTP_ALLOW" in output.error.message for output in outputs.values())
 
 
+async def test_spellings_of_loopback_are_connected_to_where_it_is_allowed(connections):
+    async with raw_server(saying(response(b"reached"))) as server, http_tool() as send:
+        output = await send(url_with("0x7f.1", server.port))
+
+    assert output.data == "reached"
+    assert (server.connection_count, connections) == (1, [("127.0.0.1", server.port)])
+
+
+@pytest.mark.parametrize("settings", [CLUSTER, EVERYTHING], ids=["cluster", "everything allowed"])
+async def test_no_spelling_of_a_metadata_service_is_ever_connected_to(connections, settings):
+    outputs = {}
+    async with http_tool(settings=settings) as send:
+        for host in METADATA:
+            outputs[host] = await send(url_with(host, 80), connect_seconds=1)
+
+    wrong = {
+        host: output for host, output in outputs.items() if not output.error or output.error.kind != "client_error"
+    }
+    assert wrong == {}
+    assert connections == []
+
+
 @pytest.mark.parametrize("host", NEVER)
-async def test_metadata_link_local_multicast_and_unspecified_are_never_asked(host):
+async def test_link_local_multicast_and_unspecified_are_never_asked(connections, host):
     everything = ToolSettings(http_allow=("0.0.0.0/0", "::/0", host.strip("[]")))
 
     async with raw_server(saying(response(b"reached"))) as server, http_tool(settings=everything) as send:
         output = await send(url_with(host, server.port), connect_seconds=1)
 
     assert (output.error.kind, output.error.retryable) == ("client_error", False)
-    assert server.connection_count == 0
+    assert (server.connection_count, connections) == (0, [])
 
 
 @pytest.mark.parametrize("host", PRIVATE)
@@ -79,7 +142,19 @@ async def test_private_networks_are_not_asked_unless_allowed(host):
 
 
 @pytest.mark.parametrize(
-    "host", ["[127.0.0.1]", "127.0.0.1%00", "127%2e0%2e0%2e1", "a b", "-x", "127.0.0.1,example.com", "é" * 70]
+    "host",
+    [
+        "[127.0.0.1]",
+        "127.0.0.1%00",
+        "127%2e0%2e0%2e1",
+        "%31%32%37.0.0.1",
+        "[::1%25lo]x",
+        "169%2e254.169.254",
+        "a b",
+        "-x",
+        "127.0.0.1,example.com",
+        "é" * 70,
+    ],
 )
 async def test_a_host_that_is_none_is_refused(host):
     async with raw_server(saying(response(b"reached"))) as server, http_tool(settings=CLUSTER) as send:

@@ -1,20 +1,13 @@
-"""Kind http: time-outs, sizes, broken connections and certificates."""
+"""Kind http: time-outs, sizes and broken connections."""
 
 import asyncio
 import contextlib
-import datetime
 import gzip
 import socket
-import ssl
 import sys
 import zlib
-from ipaddress import ip_address
-from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from noetl.testing.http_server import Answer, running_api
 from tests.tools.http_parts import answer_to, http_tool, raw_server, response, saying
@@ -75,7 +68,7 @@ async def test_a_port_where_nobody_listens_is_a_connection_error_of_something_th
     output = await answer_to(url)
 
     assert (output.error.kind, output.error.retryable, output.is_definite) == ("connection", True, True)
-    assert "cannot connect to 127.0.0.1:" in output.error.message
+    assert output.error.message == f"cannot connect to {url.removeprefix('http://')}: Connection refused"
 
 
 async def test_a_name_nobody_knows_is_a_connection_error():
@@ -220,74 +213,6 @@ async def test_an_answer_that_cannot_be_decoded_is_an_error_of_type(body, coding
         output = await answer_to(server.url)
 
     assert output.error.kind == "type"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate of its own making for 127.0.0.1: the server's context, and the file to trust."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    now = datetime.datetime.now(datetime.UTC)
-    address = x509.IPAddress(ip_address("127.0.0.1"))
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    folder = tmp_path_factory.mktemp("tls")
-    pem = signed.public_bytes(serialization.Encoding.PEM)
-    (folder / "ca.pem").write_bytes(pem)
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    (folder / "server.pem").write_bytes(private + pem)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "server.pem")
-    return context, str(folder / "ca.pem")
-
-
-async def test_a_certificate_nobody_vouches_for_is_refused_and_the_message_says_how_to_trust_it(certificate):
-    context, _ = certificate
-
-    async with raw_server(saying(response(b"hello")), context) as server:
-        output = await answer_to(server.url)
-
-    assert (output.error.kind, output.error.retryable, output.is_definite) == ("connection", False, True)
-    assert "spec.verify" in output.error.message
-
-
-@pytest.mark.parametrize("verifies", [True, False])
-async def test_a_ca_can_be_named_and_the_check_can_be_left_out(certificate, verifies):
-    context, ca_file = certificate
-
-    async with raw_server(saying(response(b"hello")), context) as server:
-        output = await answer_to(server.url, spec={"verify": ca_file if verifies else False})
-
-    assert output.data == "hello"
-
-
-async def test_a_ca_is_found_beside_the_playbook(certificate):
-    context, ca_file = certificate
-
-    async with raw_server(saying(response(b"hello")), context) as server:
-        output = await answer_to(server.url, spec={"verify": "ca.pem"}, folder=Path(ca_file).parent)
-
-    assert output.data == "hello"
-
-
-async def test_a_server_without_tls_is_told_apart():
-    async def plain(reader, writer):
-        await reader.read(1)
-        writer.write(response(b"hello"))
-
-    async with raw_server(plain) as server:
-        output = await answer_to(server.url.replace("http:", "https:"))
-
-    assert (output.error.kind, output.error.retryable) == ("connection", False)
-    assert "TLS" in output.error.message
 
 
 async def test_many_requests_at_once_keep_to_the_bound_per_host():

@@ -1,9 +1,10 @@
-"""kind: python — what code sees, what its value is, how it fails, and where a script comes from."""
+"""kind: python — what code sees, what its value is, and how it fails."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from msgspec import structs
 
 from noetl.testing.hands import call, run
 from noetl.tools.contract import Tool
@@ -37,6 +38,15 @@ async def test_the_named_values_are_one_mapping_too(tool, name):
 @pytest.mark.spec("UP-02")
 async def test_code_knows_its_execution_and_an_empty_context(tool):
     assert await value(tool, "result = [execution_id, context]") == ["1", {}]
+
+
+@pytest.mark.spec("UP-02")
+async def test_code_reads_step_values_and_the_workload_in_context(tool):
+    made = call(KIND, code="result = context['fetch']['rows'] + context['workload']['add']")
+
+    output = await run(tool, structs.replace(made, context={"fetch": {"rows": 2}, "workload": {"add": 1}}))
+
+    assert output.data == 3
 
 
 async def test_a_value_cannot_take_the_place_of_the_builtins(tool):
@@ -201,47 +211,28 @@ async def test_what_was_printed_before_an_exception_is_kept(tool):
     assert (await failed(tool, "print('so far')\n1 / 0")).logs == ("so far",)
 
 
-@pytest.mark.parametrize("level", ["sandbox", "inline", "vacuum"])
-async def test_an_isolation_that_is_not_to_be_had_is_refused(tool, level):
-    output = await run(tool, call(KIND, code="result = 1", spec={"isolation": level}))
-
-    assert f'spec.isolation is "{level}"' in error_of(output)[1]
-
-
-# where a script comes from
-
-
-@pytest.mark.spec("UP-02")
-@pytest.mark.parametrize("script", ["load.py", {"uri": "load.py", "source": {"type": "file"}}, {"uri": "load.py"}])
-async def test_a_script_beside_the_playbook_is_run(tool, tmp_path, script):
-    (tmp_path / "load.py").write_text("def main(page):\n    return page + 1\n")
-
-    output = await run(tool, call(KIND, script=script, folder=tmp_path, page=1))
-
-    assert output.data == 2
-
-
-async def test_an_exception_in_a_script_names_its_line(tool, tmp_path):
-    (tmp_path / "load.py").write_text("\n1 / 0\n")
-
-    output = await run(tool, call(KIND, script="load.py", folder=tmp_path))
-
-    assert error_of(output)[1] == "ZeroDivisionError: division by zero (line 2 of load.py)"
-
-
-async def test_a_missing_script_says_where_it_was_looked_for(tool, tmp_path):
-    output = await run(tool, call(KIND, script="load.py", folder=tmp_path))
-
-    assert error_of(output) == ("not_found", f'there is no file "load.py" in: {tmp_path}')
-
-
 @pytest.mark.parametrize(
-    "script", ["load.sh", {"uri": "x.py", "source": {"type": "http"}}, {"uri": None}, 5, "big.py", "latin.py"]
+    ("code", "steps"),
+    [
+        ("a = 1\na / 0", ["line 2: a / 0"]),
+        (
+            "def inner(x):\n    return 1 / x\n\ndef main():\n    return inner(0)",
+            ["line 5, in main: return inner(0)", "line 2, in inner: return 1 / x"],
+        ),
+        ("import json\ntext = '{'\nreturn json.loads(text)", ["line 3: return json.loads(text)"]),
+        ("async def main():\n    raise KeyError('k')", ["line 2, in main: raise KeyError('k')"]),
+        ("x = 1\nif x return", ["line 2: if x return"]),
+    ],
 )
-async def test_a_script_that_cannot_be_used_is_refused(tool, tmp_path, script):
-    (tmp_path / "big.py").write_bytes(b"#" * (1024 * 1024 + 1))
-    (tmp_path / "latin.py").write_bytes(b"x = '\xe9'")
+async def test_a_traceback_has_the_lines_of_the_code_and_no_others(tool, code, steps):
+    output = await failed(tool, code)
 
-    output = await run(tool, call(KIND, script=script, folder=tmp_path))
+    assert output.error.details["traceback"] == steps
+    assert output.error.details["line"] == int(steps[-1].split(":")[0].split(",")[0].removeprefix("line "))
 
-    assert error_of(output)[0] in ("type", "limit")
+
+async def test_a_long_traceback_is_cut_in_its_middle(tool):
+    output = await failed(tool, "def f(n):\n    return f(n - 1) if n else 1 / 0\nf(200)")
+
+    traceback = output.error.details["traceback"]
+    assert (len(traceback), traceback[0], traceback[5]) == (11, "line 3: f(200)", "… 192 more")

@@ -14,7 +14,7 @@ import pytest_asyncio
 from noetl.testing.hands import call, run
 from noetl.testing.processes import Processes
 from noetl.testing.tool_suite import until
-from noetl.tools import children
+from noetl.tools import isolation
 from noetl.tools.contract import Tool
 from tests.tools.python_parts import KIND, error_of, failed, one_slot_tool, value
 
@@ -60,7 +60,7 @@ async def test_code_that_ends_its_process_fails_and_the_next_call_gets_another(t
 async def test_a_child_that_died_while_idle_is_replaced(tool):
     first = await value(tool, "import os; result = os.getpid()")
     os.kill(first, signal.SIGKILL)
-    await until(lambda: not tool.children.idle[0].is_alive, "the child does not die")
+    await until(lambda: not tool.runners.children.idle[0].is_alive, "the child does not die")
 
     assert await value(tool, "import os; result = os.getpid()") != first
 
@@ -77,6 +77,55 @@ async def test_code_over_its_memory_is_stopped(tool):
     assert await value(tool, "result = len(bytearray(200 * 2**20))") == 200 * 2**20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a process's memory this way")
+async def test_code_that_takes_memory_bit_by_bit_is_stopped_too(tool):
+    output = await failed(tool, "kept = []\nwhile True:\n    kept.append('x' * 100)", spec={"memory_mb": 64})
+
+    assert error_of(output)[0] == "limit"
+    assert output.error.details["line"] == 3
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time\ntime.sleep(1000)",
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass",
+        "import re\nre.match('(a+)+b', 'a' * 64)",
+        "try:\n    while True: pass\nexcept BaseException:\n    while True: pass",
+    ],
+    ids=["busy", "asleep in C", "deaf to SIGTERM", "busy in C", "catches all"],
+)
+@pytest.mark.spec("TK-18")
+async def test_no_code_outlives_its_time(tool, code):
+    output = await run(tool, call(KIND, code=code, total_seconds=0.2), seconds_max=10)
+
+    assert error_of(output)[0] == "timeout"
+    assert not output.is_definite
+    assert await value(tool, "result = 1") == 1
+
+
+@pytest.mark.slow
+async def test_a_gigabyte_of_printing_is_kept_nowhere(tool):
+    code = "for _ in range(1024): print('x' * 2**20)\nimport os\nfor _ in range(64): os.write(1, bytes(2**20))"
+
+    output = await run(tool, call(KIND, code=code, spec={"memory_mb": 64}))
+
+    assert output.error is None
+    assert len(output.helpers["py"]["stdout"]) == 16 * 1024
+
+
+async def test_code_that_forgets_to_close_its_files_fails_by_itself(tool):
+    output = await failed(tool, "kept = []\nwhile True:\n    kept.append(open('/dev/null'))")
+
+    assert output.helpers["py"]["exception_type"] == "OSError"
+    assert await value(tool, "result = 1") == 1
+
+
+async def test_code_leaves_no_core_file(tool):
+    assert await value(tool, "import resource; result = resource.getrlimit(resource.RLIMIT_CORE)") == [0, 0]
+
+
 async def test_a_result_over_the_limit_never_reaches_the_worker(tool):
     kind, message = error_of(await failed(tool, "result = 'x' * 100_000"))
 
@@ -88,7 +137,7 @@ async def test_a_child_that_sends_more_than_it_may_is_ended(tool):
     output = await run(tool, call(KIND, code=FLOOD))
 
     assert error_of(output) == ("limit", "the result may have 65536 bytes, but has more")
-    assert not tool.children.idle
+    assert not tool.runners.children.idle
 
 
 @pytest.mark.spec("TK-18")
@@ -104,6 +153,19 @@ async def test_code_over_its_time_is_stopped_with_all_it_started(tool):
     assert error_of(output) == ("timeout", "the code was stopped: it ran longer than 0.5 s (spec.timeout)")
     assert output.error.retryable
     await until(lambda: len(probe()) == 1, "only the watcher stays")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is looked at")
+async def test_a_hundred_processes_that_code_forked_end_with_its_time(tool):
+    probe = Processes()
+    code = "import os, time\nfor _ in range(100):\n    if os.fork() == 0: break\ntime.sleep(1000)"
+    running = asyncio.ensure_future(run(tool, call(KIND, code=code, total_seconds=2)))
+    await until(lambda: len(probe()) > 100, "the code does not fork")
+
+    output = await running
+
+    assert error_of(output)[0] == "timeout"
+    await until(lambda: len(probe()) <= 1, "only the watcher stays")
 
 
 async def test_calls_beyond_the_slots_wait(tool):
@@ -134,7 +196,7 @@ async def test_a_child_is_used_again(tool):
 
 
 async def test_a_child_is_replaced_after_so_many_calls(tool, monkeypatch):
-    monkeypatch.setattr(children, "QUESTIONS_PER_CHILD_MAX", 2)
+    monkeypatch.setattr(isolation.OpenFence, "questions_max", 2)
 
     pids = [await value(tool, "import os; result = os.getpid()") for _ in range(4)]
 

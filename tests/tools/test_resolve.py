@@ -13,8 +13,8 @@ ORDERS = {"orders": [{"id": number, "lines": [number, number * 2]} for number in
 
 
 async def resolved(results, *, settings=None, **values):
-    tool = resolve.make(hands(results=results, settings=settings))
-    output = await run(tool, call(resolve.KIND, **values))
+    tool = resolve.make(hands(settings=settings))
+    output = await run(tool, call(resolve.KIND, results=results, **values))
     await tool.close()
     return output
 

@@ -97,6 +97,7 @@ async def test_a_failing_script_is_called_by_its_name(tool, folder):
         ({"path": "plain"}, "type", "nothing says what runs plain"),
         ({"path": "plain", "interpreter": "'open"}, "type", "quotes that do not close"),
         ({"path": "plain", "interpreter": "no-such-program"}, "not_found", 'there is no program "no-such-program"'),
+        ({"path": "plain", "interpreter": "x" * 2_000_000}, "type", "1000 characters at most"),
         ({"path": 5}, "type", "path must be text"),
         ({"path": "playbooks.sh", "arguments": "a"}, "type", "arguments must be a list"),
         ({"path": "playbooks.sh", "spec": {"isolation": "sandbox"}}, "exception", "never run without"),

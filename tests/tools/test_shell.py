@@ -160,6 +160,7 @@ async def test_a_command_need_not_read_its_input(tool):
         ({"cmds": "echo 1"}, "type", "cmds must be a list"),
         ({"cmds": []}, "type", "cmds must be a list"),
         ({"command": "true", "env": ["A=1"]}, "type", "env must be a mapping"),
+        ({"command": "true", "cwd": "x" * 5000}, "not_found", "is not there"),
         ({"command": "true", "cwd": 5}, "type", "cwd must be text"),
         ({"command": "true", "spec": {"isolation": "sandbox"}}, "exception", "never run without"),
     ],

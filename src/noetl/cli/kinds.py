@@ -1,6 +1,8 @@
-"""The tool kinds, each saying whether its library is missing on this machine."""
+"""The tool kinds that hold where the user stands, each saying whether its library is missing on this machine."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,4 +20,10 @@ class AvailableKinds(Declarations):
         return self.loaded[name]
 
 
-available_kinds = AvailableKinds()
+def enabled_plugins() -> Sequence[str]:
+    from noetl.cli.options import settings_of  # read when a kind is not ours, or all are listed, and not before
+
+    return settings_of(None, None).tools_plugins
+
+
+available_kinds = AvailableKinds(enabled_plugins)

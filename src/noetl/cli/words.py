@@ -55,6 +55,16 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def in_bytes(count: int) -> str:
+    """`812 B`, `1.5 MiB`: three digits are enough for people."""
+    size, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+
+
 def coloured(text: str, colour: str | None, *, bold: bool = False) -> str:
     """Text in a colour, unless NO_COLOR asks for none; click drops colours where there is no terminal."""
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour, bold=bold)

@@ -11,17 +11,20 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+import msgspec
+
 from noetl.control.catalog import Catalog
 from noetl.control.intake import Intake
 from noetl.control.live import folded
 from noetl.control.planning import BadPlan, new_steps, steps_of
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
+from noetl.dsl.model import Step
 from noetl.engine import commands as ops
 from noetl.engine.commands import Change, Key, Operation
 from noetl.engine.output import Error
 from noetl.engine.state import State
-from noetl.errors import NoetlError
+from noetl.errors import NoetlError, ResultError
 from noetl.references import reference_of
 from noetl.stores.contract import LIVE, Execution, Store
 
@@ -201,13 +204,22 @@ class Following:
         live = await self.intake.executions.get(wanted.execution_id)
         run = live.state.runs[wanted.run]
         count = run.loop.count if run.loop else 0
-        reference = await self.lists.collect(wanted.execution_id, wanted.run, count)
+        said = result_said_of(live.loaded.playbook.steps[run.step])
+        try:
+            reference = await self.lists.collect(wanted.execution_id, wanted.run, count, said.get("store"))
+        except ResultError as error:
+            if error.retryable:
+                raise  # the work of the iterations is done: nothing is lost by going on later
+            return ops.Collected(execution_id=wanted.execution_id, run=wanted.run, error=list_error(error))
+        ttl = said.get("ttl")
+        if isinstance(ttl, int | float):
+            reference = msgspec.structs.replace(reference, ttl=float(ttl))
         return ops.Collected(execution_id=wanted.execution_id, run=wanted.run, ref=reference.as_data())
 
     async def _count(self, wanted: ops.CountWanted) -> Operation:
         found: dict[str, Any] = {"count": 0, "error": None}
         try:
-            found["count"] = await self.lists.count(reference_of(wanted.ref))
+            found["count"] = await self.lists.count(wanted.execution_id, reference_of(wanted.ref))
         except (NoetlError, ValueError) as error:
             found["error"] = list_error(error)
         return ops.Counted(execution_id=wanted.execution_id, run=wanted.run, iter=wanted.iter, ref=wanted.ref, **found)
@@ -235,7 +247,7 @@ class Following:
 
 def list_error(error: Exception) -> dict[str, Any]:
     kind = getattr(error, "kind", "type")
-    return Error(kind=kind, message=str(error)).as_data()
+    return Error(kind=kind, message=str(error), retryable=getattr(error, "retryable", False)).as_data()
 
 
 def version_of(found: Any) -> int | None:
@@ -253,6 +265,12 @@ def _awaited_child(state: State, key: str) -> dict[str, Any] | None:
     run = state.runs.get(place[0])
     job = run.jobs.get(place[1]) if run else None
     return job.child if job and job.child and job.child.get("key") == key else None
+
+
+def result_said_of(step: Step) -> dict[str, Any]:
+    """Where the list of a loop is kept and how long (RS-06, RS-08): as what its iterations give, by its last task."""
+    result = step.tasks[-1].spec.get("result") if step.tasks else None
+    return result if isinstance(result, dict) else {}
 
 
 def place_of(key: str) -> tuple[int, int, str]:

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from noetl.clock import Clock
-from noetl.engine.events import PlaybookProcessed
+from noetl.engine.events import PlaybookProcessed, timestamp
 from noetl.errors import UnknownExecution
-from noetl.projections.envelopes import Envelopes, timestamp
+from noetl.projections.envelopes import Envelopes
 from noetl.projections.progress import Progress
 from noetl.projections.summary import summary as summarised
 from noetl.projections.timeline import Timeline

@@ -7,6 +7,7 @@ own. Nothing here runs a tool.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +24,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     minimum: float | None = None
     maximum: float | None = None
     is_template: bool = True  # False: the text is handed to the tool as written (Python code)
+    is_sql: bool = False  # the tool gets a noetl.sql.Sql, or a list of them: what templates give is to be bound
+    sql_keys: tuple[str, ...] = ()  # of a mapping: the keys whose text is SQL
     doc: str = ""
 
 
@@ -39,6 +42,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     result: str = ""  # what output.data is
     helper: str = ""  # output.<helper> …
     helper_fields: tuple[str, ...] = ()  # … and its fields
+    error_kinds: dict[str, str] = {}  # its own words for error.kind, each begun with its name and a dot: what they mean
     can_fail: bool = True
     takes_any_input: bool = True  # further names under input are values for the tool or its templates
     records_input: bool = False  # the log keeps what stands under input beside the fields: no secret may be there
@@ -54,4 +58,16 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         return next((knob for knob in self.knobs if knob.name == name), None)
 
 
-Kinds = Mapping[str, Kind]
+class Absence(NamedTuple):
+    """Why a kind that somebody knows of cannot be used here, and what to do about it."""
+
+    why: str
+    fix: str
+
+
+class Kinds(Mapping[str, Kind]):
+    """Kind names to declarations."""
+
+    def absence(self, name: str) -> Absence | None:
+        """What is known of a kind that is not among these; asked only when a playbook uses it."""
+        return None

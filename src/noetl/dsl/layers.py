@@ -4,6 +4,7 @@ Scalars: the inner one wins. Mappings merge. Lists replace. `policy` subtrees st
 knobs that speak of a scope itself (a loop's mode, the entry step). `spec.<kind>` speaks of one kind and stands above
 the knobs written plainly in the same spec, which speak of all. executor.spec.policy.defaults.timeouts stand between
 the kind's defaults and executor.spec. A time-out written as a number is its total, so that layers of both forms merge.
+A result store that names its kind is a whole one: nothing of the store below shows through.
 """
 
 from __future__ import annotations
@@ -22,8 +23,15 @@ def merge(outer: Mapping[str, Data], inner: Mapping[str, Data]) -> Spec:
     merged = dict(outer)
     for key, value in inner.items():
         below = merged.get(key)
-        merged[key] = merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        if isinstance(below, dict) and isinstance(value, dict) and not is_whole_store(key, value):
+            merged[key] = merge(below, value)
+        else:
+            merged[key] = value
     return merged
+
+
+def is_whole_store(key: str, value: Mapping[str, Data]) -> bool:
+    return key == "store" and "kind" in value
 
 
 def effective_spec(

@@ -29,6 +29,8 @@ class Value(Part, frozen=True, kw_only=True):
 
     parts: Parts
     reads: frozenset[str] = frozenset()
+    is_sql: bool = False  # its texts are SQL: what templates give stays apart from what the author wrote (security 8)
+    sql_keys: frozenset[str] = frozenset()  # of a mapping: the same for the texts under these keys
 
     @property
     def is_constant(self) -> bool:

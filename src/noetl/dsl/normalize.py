@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from noetl.dsl import draft as drafts
 from noetl.dsl.conditions import reads_failure
 from noetl.dsl.draft import Draft
-from noetl.dsl.layers import Spec, effective_spec, timeout_of
+from noetl.dsl.kinds import Field
+from noetl.dsl.layers import Spec, effective_spec, merge, timeout_of
 from noetl.dsl.model import (
     Admission,
     AdmissionRule,
@@ -47,7 +48,7 @@ def normalize(draft: Draft) -> Playbook:
 class _Normalizer:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.executor_spec = data_of(draft.executor_spec)
+        self.executor_spec = merge(store_of_policy(draft), data_of(draft.executor_spec))
         self.settings = settings_of(draft)
         self.wishes = reference_wishes(draft)
 
@@ -131,13 +132,13 @@ class _Normalizer:
         kind = self.draft.kinds.get(task.kind)
         timeouts = data_of(self.draft.executor_policy("defaults")).get("timeouts")
         spec = effective_spec(kind, [*specs, data_of(task.spec)], self.draft.kinds, timeouts)
-        verbatim = {field.name for field in kind.fields if not field.is_template} if kind else set()
+        fields = {field.name: field for field in kind.fields} if kind else {}
         made_from = self.draft.debug_map.get(task.step.name, {}) if task.step else {}
         return Task(
             place=task.node.place,
             label=task.label,
             kind=task.kind,
-            input={name: value(entry.value, name in verbatim) for name, entry in task.fields.items()},
+            input={name: value(entry.value, fields.get(name)) for name, entry in task.fields.items()},
             set=assigns(task.sets),
             policy=self.policy(task),
             spec={key: knob for key, knob in spec.items() if key != "timeout"},
@@ -180,6 +181,12 @@ class _Normalizer:
         if when is None:
             return self.settings.unguarded_on_failure
         return when.template is not None and reads_failure(when.template)
+
+
+def store_of_policy(draft: Draft) -> Spec:
+    """executor.spec.policy.results.store, as executor.spec.result.store would write it."""
+    store = data_of(draft.executor_policy("results")).get("store")
+    return {"result": {"store": store}} if store is not None else {}
 
 
 def settings_of(draft: Draft) -> Settings:
@@ -293,12 +300,21 @@ def values(entries: dict[str, Entry]) -> dict[str, Value]:
     return {name: value(entry.value) for name, entry in entries.items()}
 
 
-def value(node: AnyNode, is_verbatim: bool = False) -> Value:
-    """A node as a value; verbatim text (Python code) is data whatever it looks like."""
-    if is_verbatim:
+def value(node: AnyNode, field: Field | None = None) -> Value:
+    """A node as a value; text of a field that takes no template (Python code) is data whatever it looks like."""
+    if field and not field.is_template:
         return Value(place=node.place, parts=plain_of(node))
     names: set[str] = set()
-    return Value(place=node.place, parts=parts(node, names), reads=frozenset(names))
+    made = parts(node, names)
+    if field is None:
+        return Value(place=node.place, parts=made, reads=frozenset(names))
+    return Value(
+        place=node.place,
+        parts=made,
+        reads=frozenset(names),
+        is_sql=field.is_sql,
+        sql_keys=frozenset(field.sql_keys),
+    )
 
 
 def parts(node: AnyNode, names: set[str]) -> Parts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from noetl.dsl.draft import Draft, Site, Step, Text
+from noetl.expressions import Read
 
 WORKBOOK = ""  # stands for the step of a workbook task, which has none
 AT_TASK = frozenset((Site.RULE_WHEN, Site.RULE_SET, Site.RULE_DELAY, Site.TASK_SET))
@@ -30,12 +31,18 @@ def reference_wishes(draft: Draft) -> Wishes:
         senders.setdefault(arc.target_name, set()).add(arc.step.name)
     for text in draft.texts:
         for read in text.template.reads if text.template else ():
-            if read.parts and read.parts[0].key == "ref":
+            if is_reference_read(draft, read):
                 wish(wishes, text, read.name, senders)
     for step in draft.steps:
         if step.name in wishes.steps and not step.has_loop:
             wishes.tasks.update((step.name, label) for label in last_labels(step))
     return wishes
+
+
+def is_reference_read(draft: Draft, read: Read) -> bool:
+    """`x.ref`; with the upstream surface `x._ref` and `x.data._ref` too (UP-07)."""
+    keys = [part.key for part in read.parts[:2]]
+    return keys[:1] == ["ref"] or (draft.is_upstream and (keys[:1] == ["_ref"] or keys == ["data", "_ref"]))
 
 
 def wish(wishes: Wishes, text: Text, name: str, senders: dict[str, set[str]]) -> None:

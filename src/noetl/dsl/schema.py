@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from noetl.dsl.credential_documents import CREDENTIAL, REFERENCES
 from noetl.dsl.kinds import Field, Kind, Kinds
 from noetl.dsl.shapes import SHAPES, Shape
 
@@ -36,7 +37,42 @@ def schema(kinds: Kinds) -> Schema:
     root = definitions.pop("root")
     root["properties"]["apiVersion"] = {"const": "noetl.io/v2", "description": SHAPES["apiVersion"].doc}
     root["properties"]["kind"] = {"const": "Playbook", "description": SHAPES["kind"].doc}
-    return {"$schema": DRAFT, "title": "NoETL playbook", **root, "$defs": definitions}
+    definitions |= {"playbook": root, "credential_document": credential_document_schema()}
+    return {
+        "$schema": DRAFT,
+        "title": "NoETL playbook or credential",
+        "if": {"required": ["kind"], "properties": {"kind": {"const": "Credential"}}},
+        "then": reference("credential_document"),
+        "else": reference("playbook"),
+        "$defs": definitions,
+    }
+
+
+def credential_document_schema() -> Schema:
+    """A credential by reference; which fields its kind needs is for the checker to say."""
+    text: Schema = {"type": "string", "minLength": 1}
+    named = [{"type": "object", "properties": {key: text}, "required": [key]} for key in REFERENCES]
+    return {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": "noetl.io/v2"},
+            "kind": {"const": CREDENTIAL},
+            "metadata": {"type": "object", "properties": {"name": text}, "required": ["name"]},
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "kind": text,
+                    "fields": {
+                        "type": "object",
+                        "description": "A secret is never written here: {env: VARIABLE} or {file: path}.",
+                        "additionalProperties": {"anyOf": [{"type": ["string", "number", "boolean", "null"]}, *named]},
+                    },
+                },
+                "required": ["kind", "fields"],
+            },
+        },
+        "required": ["apiVersion", "kind", "metadata", "spec"],
+    }
 
 
 def reference(name: str) -> Schema:

@@ -12,16 +12,18 @@ from typing import Any
 import msgspec
 
 from noetl.dsl.kinds import BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT
+from noetl.keychain import kinds
 
 NULL = "null"
 OTHER_KINDS = frozenset(("Schedule", "Trigger", "PlaybookTest", "Credential"))  # documents with a checker of their own
 REDUCERS = ("sum", "min", "max", "count", "append", "merge", "first", "last", "union")
 DIRECTIVES = ("continue", "retry", "jump", "break", "fail", "skip")
-CREDENTIAL_KINDS = ("secret_manager", "postgres_credential", "bearer", "api_key", "basic", "oauth2")
+CREDENTIAL_KINDS = kinds.NAMES
 ATTEMPTS_MAX = 1000
 DELAY_SECONDS_MAX = 7 * 24 * 3600
 IN_FLIGHT_MAX = 10_000
 TIMEOUT_SECONDS_MAX = 30 * 24 * 3600
+TTL_SECONDS_MAX = 100 * 366 * 24 * 3600
 PAYLOAD_BYTES_MAX = 1024 * 1024
 
 
@@ -206,7 +208,10 @@ SHAPES: dict[str, Shape] = {
     ),
     "reserved": reserved("A placeholder"),
     "policy.results": spec(
-        "executor.spec.policy.results", "1", "How results are kept.", {"reference_first": "policy.reference_first"}
+        "executor.spec.policy.results",
+        "1",
+        "How results are kept.",
+        {"reference_first": "policy.reference_first", "store": "result.store"},
     ),
     "policy.reference_first": flag("Store every result outside the log, whatever its size."),
     "policy.limits": spec(
@@ -240,7 +245,7 @@ SHAPES: dict[str, Shape] = {
         "spec.result",
         "7",
         "Where results go.",
-        {"store": "result.store", "schema": "result.schema", "select": "result.select"},
+        {"store": "result.store", "schema": "result.schema", "select": "result.select", "ttl": "result.ttl"},
     ),
     "result.select": Shape(
         types=(LIST, MAPPING),
@@ -249,7 +254,15 @@ SHAPES: dict[str, Shape] = {
         doc="Fields to keep readable beside a reference.",
     ),
     "result.store": Shape(
-        types=(TEXT, MAPPING), is_open=True, where="spec.result.store", doc="files, postgres, nats_object or s3."
+        types=(TEXT, MAPPING),
+        is_spec=True,
+        block="7",
+        where="spec.result.store",
+        doc="files, sqlite, postgres, nats_object, s3, gcs or azure; or {kind, bucket, prefix, table, auth}.",
+        keys={"kind": "anything", **dict.fromkeys(("auth", "bucket", "container", "prefix", "table"), "text")},
+    ),
+    "result.ttl": number(
+        "Seconds that a stored result is kept after its execution has ended; not given: for ever.", 1, TTL_SECONDS_MAX
     ),
     "result.schema": Shape(
         types=(MAPPING,), is_open=True, where="spec.result.schema", doc="A JSON Schema of the data."

@@ -49,7 +49,7 @@ def _evaluated(state: State, event: facts.PlaybookRequestEvaluated) -> None:
 
 
 def _workflow_started(state: State, event: facts.WorkflowStarted) -> None:
-    view = views.boundary(state.execution_id, state.seq, "workflow.started", "", 0, None, None)
+    view = views.beginning(state.execution_id, state.seq, event)
     state.tokens[event.token] = Token(id=event.token, step=event.entry, event=view)
     state.last_token = event.token
 

@@ -95,9 +95,7 @@ def step_cancelled(state: State, event: facts.StepCancelled) -> None:
 def next_evaluated(state: State, event: facts.NextEvaluated) -> None:
     run = state.runs.pop(event.run)
     state.ctx = patched(state.ctx, event.patches, "ctx")
-    view = views.boundary(
-        state.execution_id, event.boundary_seq, event.boundary, run.step, run.id, run.output, run.error
-    )
+    view = views.boundary(state.execution_id, run)
     for fired in event.fired:
         if fired.dedupe:
             state.sent.setdefault(fired.step, []).append(fired.dedupe)

@@ -86,10 +86,11 @@ class Recover(Operation, frozen=True, kw_only=True):
 
 
 class Collected(Operation, frozen=True, kw_only=True):
-    """The list of a loop's data is stored."""
+    """The list of a loop's data is stored; or why it cannot be made."""
 
     run: int
-    ref: dict[str, Data]
+    ref: dict[str, Data] = {}
+    error: dict[str, Data] | None = None
 
 
 class Counted(Operation, frozen=True, kw_only=True):

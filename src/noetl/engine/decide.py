@@ -20,7 +20,7 @@ from noetl.engine.decision import Decision, Handler
 from noetl.engine.effects import pending
 from noetl.engine.ending import cancel_iterations, conclude, must_wind_down, wind_down
 from noetl.engine.events import WORKER_EVENTS, Event
-from noetl.engine.loop_ends import close
+from noetl.engine.loop_ends import close, fail
 from noetl.engine.net import Net
 from noetl.engine.routing import fail_step, leave_planner, route
 from noetl.engine.rows import payload_bytes_max
@@ -195,10 +195,20 @@ def _child_ended(decision: Decision, op: ops.ChildEnded) -> None:
             task=op.task,
             child_execution_id=op.child_execution_id,
             result=op.result,
-            output=op.output,
+            output=_fitting(decision, op.output),
             error=op.error,
         )
     )
+
+
+def _fitting(decision: Decision, output: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What a child came to, as its caller's log can hold it: the child may have had a wider limit (RS-06)."""
+    if output is None or len(encode(output)) <= payload_bytes_max(decision.playbook):
+        return output
+    kept = {name: output.get(name) for name in ("status", "ref", "error", "meta")}
+    if kept["ref"] is None and output.get("data") is not None:
+        kept["ref"] = blob(decision, encode(output["data"]))
+    return kept
 
 
 def _signal(decision: Decision, op: ops.Signal) -> None:
@@ -234,8 +244,10 @@ def _collected(decision: Decision, op: ops.Collected) -> None:
     run = decision.state.runs.get(op.run)
     if run is None or run.loop is None or not run.loop.is_over:
         return
-    output = {name: value for name, value in views.NOTHING.items() if name != "data"}
-    close(decision, run, {**output, "ref": op.ref})
+    if op.error is not None:
+        fail(decision, run, op.error)
+        return
+    close(decision, run, views.stored(views.NOTHING, op.ref))
 
 
 def _counted(decision: Decision, op: ops.Counted) -> None:

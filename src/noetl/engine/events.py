@@ -10,6 +10,7 @@ Fields left at their default are not written. A field's meaning never changes; a
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -380,6 +381,7 @@ ENTITIES = {
     "loop": "loop",
     "next": "next",
 }
+SERVER, WORKER = "server", "worker"
 IN_PROGRESS, SUCCESS, ERROR, SKIPPED = "in_progress", "success", "error", "skipped"
 STATUSES: dict[type[Event], str] = {
     PlaybookRequestEvaluated: SUCCESS,
@@ -413,6 +415,16 @@ def decode(body: bytes | str) -> Event:
 def name_of(event: Event) -> str:
     """The event's name in the log; an author's own event has the author's name."""
     return event.event if isinstance(event, Emitted) else NAMES[type(event)]
+
+
+def source_of(event: Event) -> str:
+    """server or worker (EV-01): what a worker reports has its lease."""
+    return WORKER if event.lease else SERVER
+
+
+def timestamp(seconds: float) -> str:
+    """ISO 8601, UTC, milliseconds: 2026-03-01T12:00:00.125Z."""
+    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def status_of(event: Event) -> str:

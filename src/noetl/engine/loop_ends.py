@@ -24,7 +24,7 @@ def finish(decision: Decision, run: Run) -> None:
     loop = run.loop
     assert loop is not None  # noqa: S101 - only loops are finished
     if loop.error and not loop.is_best_effort:
-        _fail(decision, run, loop.error)
+        fail(decision, run, loop.error)
     elif loop.is_spilled:
         decision.after(ListWanted(execution_id=decision.state.execution_id, run=run.id))
     else:
@@ -55,9 +55,9 @@ def close(decision: Decision, run: Run, output: Envelope) -> None:
             check_written(decision.playbook, [patches], decision.step(run).place)
             _close_outermost(decision, run, loop, output, patches)
     except MergeFault as problem:
-        _fail(decision, run, Error(kind=problem.kind, message=problem.message).as_data())
+        fail(decision, run, Error(kind=problem.kind, message=problem.message).as_data())
     except Fault as problem_fault:
-        _fail(decision, run, problem_fault.error.as_data())
+        fail(decision, run, problem_fault.error.as_data())
 
 
 def counts(loop: Loop) -> dict[str, Any]:
@@ -107,14 +107,14 @@ def _step_set(decision: Decision, run: Run, output: Envelope, patches: list[Patc
 def _close_outermost(decision: Decision, run: Run, loop: Loop, output: Envelope, patches: list[Patch]) -> None:
     """The loop's boundary; data that the writes leave no room for is stored (RS-01)."""
     if patches and "data" in output and len(encode([output, patches])) > payload_bytes_max(decision.playbook):
-        output = {**views.without_data(output), "ref": output["ref"] or blob(decision, encode(output["data"]))}
+        output = views.stored(output, output["ref"] or blob(decision, encode(output["data"])))
     decision.emit(
         facts.LoopDone(ts=decision.now, run=run.id, step=run.step, output=output, patches=patches, **counts(loop))
     )
     route(decision, run)
 
 
-def _fail(decision: Decision, run: Run, error: dict[str, Any]) -> None:
+def fail(decision: Decision, run: Run, error: dict[str, Any]) -> None:
     """A loop has failed: an inner one takes its iteration along, the outermost one its step."""
     loop = run.loop
     assert loop is not None  # noqa: S101

@@ -38,7 +38,17 @@ from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verd
 from noetl.engine.progress import END, fold
 from noetl.engine.rows import check_written
 from noetl.engine.scene import Scene
-from noetl.engine.values import Fault, Scope, check_ctx, fault, masked, rendered, rendered_data, seconds_of, writes
+from noetl.engine.values import (
+    Fault,
+    Scope,
+    check_ctx,
+    fault,
+    masked,
+    rendered_data,
+    rendered_field,
+    seconds_of,
+    writes,
+)
 
 TASK_RUNS_MAX = 100_000  # TK-09: the guard against endless jumps
 NOT_ON_SET = (RETRY, FAIL, SKIP)
@@ -118,10 +128,10 @@ class Pipeline(Scene):
 
     def rendered_input(self, task: Task, scope: dict[str, Any]) -> dict[str, Any]:
         """The tool's fields and further named values."""
-        if not task.input:
+        if not task.input or self.keychain is None:
             return {}
         scope["keychain"] = self.keychain
-        given = {name: rendered(value, scope) for name, value in task.input.items()}
+        given = {name: rendered_field(value, scope) for name, value in task.input.items()}
         del scope["keychain"]
         return given
 
@@ -173,8 +183,9 @@ class Pipeline(Scene):
         rule = verdict.rule
         verdict, error, delay = self._after_retries(task, verdict, scope, answer, chance)
         patches = [*(answer.patches if answer else ()), *self._writes(task, verdict, rule, scope)]
+        previous = [rendered_data(rule.previous, scope)] if rule and rule.previous else []
         check_ctx(self.progress.ctx, patches, task.place)
-        check_written(self.playbook, [patches], task.place)
+        check_written(self.playbook, [patches, *previous], task.place)
         now_patches, held = self._split(patches)
         done = TaskDone(
             **self._ids(task, now),
@@ -185,7 +196,7 @@ class Pipeline(Scene):
             delay_seconds=delay,
             patches=now_patches,
             held=held,
-            previous=[rendered_data(rule.previous, scope)] if rule and rule.previous else [],
+            previous=previous,
             is_definite=answer.is_definite if answer else True,
             logs=answer.logs if answer else [],
             error=error,

@@ -38,6 +38,7 @@ def end_run(state: State, event: Event, output: facts.Envelope, error: dict[str,
         return
     run.output, run.error = output, error
     run.boundary, run.boundary_seq = facts.name_of(event), state.seq
+    run.boundary_at, run.boundary_source = event.ts, facts.source_of(event)
     state.outputs[run.step] = output
     state.counts[run.step].status = "failed" if error else "success"
 

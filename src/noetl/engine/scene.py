@@ -24,7 +24,7 @@ class Scene:
         self.tasks: tuple[Task, ...] = self.step.compensation if work.compensates else self.step.tasks
         self.progress: Progress = copy_of(work.progress)
         self.hands: dict[str, Envelope] = {}  # outputs with their data in hand, by label
-        self.keychain: dict[str, Any] = {}
+        self.keychain: dict[str, Any] | None = {}  # None: it could not be had, so no input can be rendered
         self._base: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
 
@@ -91,7 +91,7 @@ class Scene:
             _prev=self.previous(),
             _task=task.label,
             _attempt=progress.attempt,
-            _key=self.key(task),
+            _key=ids.key_abroad(self.work.trace_id, self.key(task)),
         )
         if self.work.around:
             scope["iter"] = scopes.iteration(self.work.around, progress.iter)

@@ -143,6 +143,8 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: dict[str, Data] | None = None
     boundary: str = ""  # the name of the event that ended it, until its arcs were evaluated
     boundary_seq: int = 0
+    boundary_at: float = 0.0
+    boundary_source: str = ""
     is_planning: bool = False
 
     @property

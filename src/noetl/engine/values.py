@@ -17,14 +17,15 @@ from noetl.dsl.model import Assign, Condition, Parts, Place, Task, Value
 from noetl.engine.events import Patch
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
+from noetl.engine.sql_values import rendered_sql, sealed_sql, shown_sql
 from noetl.expressions import EvaluationFault, Stored, Template, truth_of
 from noetl.references import is_reference
+from noetl.secret import MASK, sealed
 
 Scope = Mapping[str, Any]
 ERROR_KINDS = {"limit": "limit", "type": "type", "reference": "ref_misuse"}  # others are `template`
 DEPTH_MAX = 64
 CTX_BYTES_MAX = 256 * 1024
-MASK = "***"
 
 encode = msgspec.json.Encoder().encode
 
@@ -45,9 +46,14 @@ def fault(kind: str, message: str, place: Place | None = None, **details: Any) -
 
 
 def rendered(value: Value, scope: Scope) -> Any:
-    """A value with its templates evaluated. Native where a text is one expression (TP-01)."""
+    """A value with its templates evaluated. Native where a text is one expression (TP-01); texts of SQL become Sql."""
     try:
-        return _rendered(value.parts, scope)
+        if value.sql_keys and isinstance(value.parts, dict):
+            return {
+                name: rendered_sql(part, scope) if name in value.sql_keys else _rendered(part, scope)
+                for name, part in value.parts.items()
+            }
+        return _rendered(value.parts, scope) if not value.is_sql else rendered_sql(value.parts, scope)
     except EvaluationFault as error:
         raise _template_fault(error, value.place) from None
 
@@ -65,6 +71,14 @@ def _rendered(parts: Parts, scope: Scope) -> Any:
 def _template_fault(error: EvaluationFault, place: Place) -> Fault:
     kind = ERROR_KINDS.get(error.kind, "template")
     return fault(kind, str(error), place, expression=error.expression, names=list(error.names))
+
+
+def rendered_field(value: Value, scope: Scope) -> Any:
+    """A field of a task: sealed where a credential went into it, whatever the template made of that (KC-05)."""
+    found = rendered(value, scope)
+    if "keychain" not in value.reads:
+        return found
+    return sealed_sql(found) if value.is_sql or value.sql_keys else sealed(found)
 
 
 def rendered_data(value: Value, scope: Scope) -> Any:
@@ -164,10 +178,11 @@ def check_ctx(ctx: dict[str, Any], patches: list[Patch], place: Place | None = N
 
 
 def masked(task: Task, given: dict[str, Any], tainted: frozenset[str] = frozenset(("keychain",))) -> dict[str, Any]:
-    """A task's input as its rules and sets may read it: a field made from a credential is not to be seen (KC-05)."""
-    if not any(value.reads & tainted for value in task.input.values()):
+    """A task's input as its rules and sets may read it: a field made from a credential is not to be seen (KC-05), and
+    SQL is seen as text without its values."""
+    if not any(value.is_sql or value.sql_keys or value.reads & tainted for value in task.input.values()):
         return given
     return {
-        name: MASK if name in task.input and task.input[name].reads & tainted else value
+        name: MASK if name in task.input and task.input[name].reads & tainted else shown_sql(value)
         for name, value in given.items()
     }

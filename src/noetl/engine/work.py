@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from noetl.dsl.model import Assign, Playbook, Step, Task, Value
+from noetl.engine import views
 from noetl.engine.collections import around
 from noetl.engine.commands import Work
 from noetl.engine.runs import outermost
@@ -69,6 +70,8 @@ def _names_read(key: _ById) -> frozenset[str]:
         found |= value.reads
     for task in tasks:
         found |= _task_reads(task)
+    if key.playbook.settings.is_transparent and any(map(_reads_context, tasks)):
+        found |= set(key.playbook.steps)
     return frozenset(found)
 
 
@@ -86,6 +89,21 @@ def _task_reads(task: Task) -> set[str]:
         for one in (rule.delay, rule.previous, *_set_values(rule.set)):
             found |= one.reads if isinstance(one, Value) else frozenset()
     return found
+
+
+def context_of(playbook: Playbook, work: Work, task: Task) -> dict[str, Any]:
+    """UP-02: `context` of code under the upstream surface: the values of steps that have run, and the workload."""
+    if not playbook.settings.is_transparent or not _reads_context(task):
+        return {}
+    return {**{name: views.handed_on(output) for name, output in work.steps.items()}, "workload": work.workload}
+
+
+def _reads_context(task: Task) -> bool:
+    """Whether a task's code may read `context`: by its text, or because its text is not known yet."""
+    if task.kind != "python":
+        return False
+    code = task.input.get("code")
+    return code is None or "context" in str(code.parts)
 
 
 def _set_values(assigns: tuple[Assign, ...]) -> list[Any]:

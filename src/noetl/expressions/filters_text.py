@@ -17,6 +17,7 @@ from noetl.expressions.run import Run
 from noetl.expressions.values import (
     Identifier,
     RawSql,
+    is_list,
     is_mapping,
     is_undefined,
     items_of,
@@ -33,6 +34,7 @@ ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&q
 ESCAPED_CHARS: Final = 6  # &quot;
 QUOTED_CHARS: Final = 12  # four bytes as %XX
 DECIMAL_UNITS: Final = ("kB", "MB", "GB", "TB", "PB", "EB")
+NAME_PARTS_MAX: Final = 4  # database, schema, table, column
 BINARY_UNITS: Final = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -144,7 +146,12 @@ def _filesizeformat(_run: Run, value: object, binary: object = False) -> str:
 
 
 def _ident(_run: Run, value: object) -> Identifier:
-    return Identifier(text_argument(value, "ident"))
+    """A dot parts schema and table; a list has the parts as they are, dots in them included."""
+    named = tuple(text_argument(part, "ident") for part in value) if is_list(value) else None
+    parts = named if named is not None else tuple(text_argument(value, "ident").split(".", NAME_PARTS_MAX))
+    if not parts or len(parts) > NAME_PARTS_MAX or not all(parts) or any("\0" in part for part in parts):
+        raise Refusal("type", "ident needs a name such as 'orders' or 'sales.orders', or a list of its parts")
+    return Identifier(parts)
 
 
 def _raw_sql(run: Run, value: object) -> RawSql:

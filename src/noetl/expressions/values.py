@@ -10,6 +10,7 @@ forge.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NoReturn, TypeGuard, cast
 
 from noetl.expressions.faults import Refusal
@@ -30,10 +31,20 @@ USE_RESOLVE: Final = (
 class Stored:
     """Stands for a payload that is kept outside the log: it can be handed on, and every other use is refused (RS-04).
 
-    It counts as true, because whoever asks may be outside an evaluation.
+    `beside`: what can be read of it all the same (UP-07). It counts as true, because whoever asks may be outside an
+    evaluation.
     """
 
-    __slots__ = ()
+    __slots__ = ("beside",)
+
+    def __init__(self, beside: Mapping[str, object] = MappingProxyType({})) -> None:
+        self.beside = beside
+
+    def found_beside(self, key: object) -> object:
+        """What is known without fetching the payload; `.data` is what stands for it, as on any payload (UP-01)."""
+        if key == "data" and self.beside:
+            return self
+        return self.beside.get(key, MISSING) if is_text(key) else MISSING
 
     def refuse(self, *_: object) -> NoReturn:
         """Say how to get at the payload."""
@@ -71,9 +82,15 @@ class Payload(dict[str, object]):
 
 
 class Identifier(str):
-    """Text that names a table or column; the SQL kinds quote it."""
+    """Text that names a table or column, and its parts, outermost first; the SQL kinds quote each."""
 
-    __slots__ = ()
+    __slots__ = ("parts",)
+    parts: tuple[str, ...]
+
+    def __new__(cls, parts: tuple[str, ...]) -> "Identifier":
+        made = super().__new__(cls, ".".join(parts))
+        made.parts = parts
+        return made
 
 
 class RawSql(str):
@@ -122,6 +139,8 @@ def member(holder: object, key: object) -> object:
     found = _member(holder, key)
     if found is MISSING and type(holder) is Payload:
         found = holder.found_beyond(key)
+    if type(holder) is Stored:
+        found = holder.found_beside(key)
     if found is MISSING and (type(holder) is Stored or is_reference(holder)):
         raise Refusal("reference", USE_RESOLVE)
     if found is MISSING and is_text(key) and key.startswith("__"):

@@ -10,11 +10,19 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from noetl.keychain.redaction import Redactor
+from noetl.secret import Declared
 
 
 class Keychain(Protocol):
-    async def resolve(self, name: str) -> Mapping[str, Any]:
-        """The entry of that name. Raises LookupError with a message for people, which never shows a secret."""
+    async def resolve(self, declared: Declared) -> Mapping[str, Any]:
+        """The fields of an entry, those that are secret as `Secret`.
+
+        Raises LookupError with a message for people, which never shows a secret.
+        """
+        ...
+
+    async def renew(self, declared: Declared) -> bool:
+        """Give up what was made from an entry and then refused, such as a token; False: there is nothing to renew."""
         ...
 
     def remember(self, secret: str) -> None:
@@ -32,4 +40,8 @@ class Keychain(Protocol):
 
     def redactor(self) -> Redactor:
         """Takes the known secrets out of data; the same object until another secret is known."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
         ...

@@ -1,9 +1,12 @@
 """Known secrets out of data: whatever is to be written goes in, the same without them comes out.
 
 By exact value, never by name: a name tells nothing about its value, and a redactor that goes by names has destroyed
-credential aliases elsewhere. Each secret is looked for as it is and as it is commonly written: inside JSON, in a URL,
-in base64 at any of its three alignments (so in `user:password`, too). Short values are left alone: they would match
-everywhere.
+credential aliases elsewhere. Each secret is looked for as it is and as it is commonly written: in small or capital
+letters, inside JSON, in a URL, in hex, in base64 at any of its three alignments (so in `user:password`, too); of one
+with several lines, such as a private key, each long line. Short values are left alone: they would match everywhere.
+
+All texts of the data are searched at once (search.py); only the forms that are there become a pattern, and with none of
+them the data is passed on as it is.
 """
 
 from __future__ import annotations
@@ -17,11 +20,15 @@ from urllib.parse import quote, quote_plus
 
 import msgspec
 
-from noetl.keychain.secret import MASK, Secret
+from noetl.keychain.search import FORM_CHARACTERS_MIN, SearchedForms
+from noetl.secret import MASK, Secret
 
-SECRET_CHARACTERS_MIN = 6
+SECRET_CHARACTERS_MIN = FORM_CHARACTERS_MIN
 BASE64_CHARACTERS_MIN = 8  # of what remains when the neighbours' bits are cut off
+LINE_CHARACTERS_MIN = 16  # of a line that is a secret by itself
 DEPTH_MAX = 200
+ENCODING, ERRORS = "utf-8", "surrogateescape"  # whatever is not UTF-8 comes out as it went in
+NOTHING = re.compile(r"(?!)")
 
 T = TypeVar("T")
 _ESCAPE = re.compile("%[0-9A-F]{2}")
@@ -32,64 +39,144 @@ class TooDeep(ValueError):
 
 
 class Redactor:
-    """Finds all known secrets in one pass over each text."""
+    """Finds all known secrets in a text; never changes, `knowing` gives another that knows more."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if len(secret) >= SECRET_CHARACTERS_MIN for form in forms_of(secret)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._forms = SearchedForms.of(form for secret in secrets for form in forms_of(secret))
+        self._searched: tuple[str, re.Pattern[str] | None] = ("", None)
+
+    def knowing(self, secret: str) -> Redactor:
+        """One that looks for this secret, too."""
+        other = Redactor()
+        other._forms = self._forms.with_more(forms_of(secret))
+        return other
+
+    @property
+    def form_characters_max(self) -> int:
+        """The length of the longest form; 0: no secret is known."""
+        return self._forms.characters_max
+
+    def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
+        """Where the next secret begins and ends, the longest if several begin there; None: there is no more."""
+        searched = self._searched
+        if searched[0] is not text:  # whoever looks for the next one comes with the same text
+            searched = self._searched = (text, self._pattern_of(text))
+        pattern = searched[1]
+        found = pattern.search(text, start) if pattern else None
+        return found.span() if found else None
 
     def clean(self, data: T) -> T:
         """The same data without secrets; the same object if there were none."""
-        if self._pattern is None:
+        if not self.form_characters_max:
             return data
-        cleaned: T = self._clean(data, 0)
+        gathered = Gathering()
+        gathered.add(data)
+        pattern = self._pattern_of("\n".join(gathered.texts))
+        if pattern is None and not gathered.has_sealed:
+            return data
+        cleaned: T = Cleaning(pattern or NOTHING).clean(data)
         return cleaned
 
-    def _clean(self, value: Any, depth: int) -> Any:
+    def clean_json(self, content: bytes) -> bytes:
+        """JSON without secrets that still is JSON: ***4 in place of 1234564 is none, so numbers are left alone then."""
+        cleaned = self.clean(content)
+        if cleaned is content or _decoded(cleaned) is not msgspec.UNSET:
+            return cleaned
+        data = _decoded(content)
+        return cleaned if data is msgspec.UNSET else msgspec.json.encode(self.clean(data))
+
+    def _pattern_of(self, text: str) -> re.Pattern[str] | None:
+        """Finds the secrets that are in this text; None: there are none."""
+        present = self._forms.present(text)
+        if not present:
+            return None
+        return re.compile("|".join(map(re.escape, sorted(present, key=lambda form: (-len(form), form)))))
+
+
+class Gathering:
+    """All texts of some data, and whether there are sealed ones as well."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.has_sealed = False
+
+    def add(self, value: Any, depth: int = 0) -> None:
         if depth > DEPTH_MAX:
             raise TooDeep(f"data may be nested {DEPTH_MAX} levels deep")
         if isinstance(value, str):
+            self.texts.append(value)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                self.add(name, depth)
+                self.add(item, depth + 1)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                self.add(item, depth + 1)
+        elif isinstance(value, bytes | bytearray):
+            self.texts.append(value.decode(ENCODING, ERRORS))
+        elif isinstance(value, msgspec.Struct):
+            for name in value.__struct_fields__:
+                self.add(getattr(value, name), depth + 1)
+        elif isinstance(value, Secret):
+            self.has_sealed = True
+
+
+class Cleaning:
+    """Takes what a pattern finds out of data that is known not to be too deep."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self._pattern = pattern
+
+    def clean(self, value: Any) -> Any:
+        if isinstance(value, str):
             return self._clean_text(value)
         if isinstance(value, dict):
-            return self._clean_mapping(value, depth)
+            return self._clean_mapping(value)
         if isinstance(value, list | tuple):
-            return self._clean_items(value, depth)
+            return self._clean_items(value)
         if isinstance(value, bytes | bytearray):
             return self._clean_bytes(bytes(value))
         if isinstance(value, msgspec.Struct):
-            return self._clean_struct(value, depth)
+            return self._clean_struct(value)
         return MASK if isinstance(value, Secret) else value
 
     def _clean_text(self, text: str) -> str:
-        pattern = self._pattern
-        return text if pattern is None or pattern.search(text) is None else pattern.sub(MASK, text)
+        cleaned, count = self._pattern.subn(MASK, text)
+        return cleaned if count else text
 
     def _clean_bytes(self, content: bytes) -> bytes:
-        text = content.decode("utf-8", "surrogateescape")
+        text = content.decode(ENCODING, ERRORS)
         cleaned = self._clean_text(text)
-        return content if cleaned is text else cleaned.encode("utf-8", "surrogateescape")
+        return content if cleaned is text else cleaned.encode(ENCODING, ERRORS)
 
-    def _clean_mapping(self, mapping: dict[Any, Any], depth: int) -> dict[Any, Any]:
-        cleaned = {self._clean(name, depth): self._clean(value, depth + 1) for name, value in mapping.items()}
+    def _clean_mapping(self, mapping: dict[Any, Any]) -> dict[Any, Any]:
+        cleaned = {self.clean(name): self.clean(value) for name, value in mapping.items()}
         is_same = all(map(_is_same_pair, mapping.items(), cleaned.items())) and len(mapping) == len(cleaned)
         return mapping if is_same else cleaned
 
-    def _clean_items(self, items: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | tuple[Any, ...]:
-        cleaned = [self._clean(item, depth + 1) for item in items]
+    def _clean_items(self, items: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+        cleaned = [self.clean(item) for item in items]
         if all(before is after for before, after in zip(items, cleaned, strict=True)):
             return items
         return tuple(cleaned) if isinstance(items, tuple) else cleaned
 
-    def _clean_struct(self, struct: msgspec.Struct, depth: int) -> msgspec.Struct:
+    def _clean_struct(self, struct: msgspec.Struct) -> msgspec.Struct:
         """An Output, say: its fields."""
         changed = {}
         for name in struct.__struct_fields__:
             value = getattr(struct, name)
-            cleaned = self._clean(value, depth + 1)
+            cleaned = self.clean(value)
             if cleaned is not value:
                 changed[name] = cleaned
         return msgspec.structs.replace(struct, **changed) if changed else struct
+
+
+def _decoded(content: bytes) -> Any:
+    """What JSON holds; UNSET: it is none."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return msgspec.UNSET
 
 
 def _is_same_pair(before: tuple[Any, Any], after: tuple[Any, Any]) -> bool:
@@ -97,17 +184,35 @@ def _is_same_pair(before: tuple[Any, Any], after: tuple[Any, Any]) -> bool:
 
 
 def forms_of(secret: str) -> Iterator[str]:
-    """A secret as it may be written."""
+    """A secret as it may be written; nothing of one that is too short."""
+    if len(secret) < SECRET_CHARACTERS_MIN:
+        return
+    if secret != secret.strip():  # a line end at the end of a variable, which tasks cut off
+        yield from forms_of(secret.strip())
     yield secret
+    yield secret.lower()  # as a host name, or the name of a header, is written
+    yield secret.upper()
+    yield from _lines_of(secret)
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    for in_url in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+    content = secret.encode("utf-8", "surrogatepass")
+    for in_url in (quote(content), quote(content, safe=""), quote_plus(content)):
         yield in_url
         yield _ESCAPE.sub(lambda match: match[0].lower(), in_url)
+    yield content.hex()
+    yield content.hex().upper()
     for alignment in range(3):
-        for coded in _base64_forms(secret.encode("utf-8", "surrogatepass"), alignment):
+        for coded in _base64_forms(content, alignment):
             if len(coded) >= BASE64_CHARACTERS_MIN:
                 yield coded
+
+
+def _lines_of(secret: str) -> Iterator[str]:
+    """The lines of a private key, say, that are secret by themselves; -----BEGIN … is none."""
+    if "\n" in secret:
+        for line in map(str.strip, secret.splitlines()):
+            if len(line) >= LINE_CHARACTERS_MIN and not line.startswith("-----"):
+                yield line
 
 
 def _base64_forms(content: bytes, alignment: int) -> Iterator[str]:

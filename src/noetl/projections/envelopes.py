@@ -7,7 +7,6 @@ The lease is left out: it is what a worker proves itself with, and says nothing 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -26,10 +25,11 @@ from noetl.engine.events import (
     StepFailed,
     StepScheduled,
     name_of,
+    source_of,
     status_of,
+    timestamp,
 )
 
-SERVER, WORKER = "server", "worker"
 # Names outside the six entities of EV-01: what a signal or a recovery changes is the workflow.
 OTHER_ENTITIES: dict[type[Event], str] = {ChildDone: "task", Emitted: "step"}
 OWN_FIELDS = {kind: tuple(kind.__struct_fields__[len(Event.__struct_fields__) :]) for kind in EVENTS}
@@ -44,7 +44,7 @@ def envelope(execution_id: int, seq: int, event: Event, steps_of_runs: Mapping[i
         "event_id": ids.event_id(execution_id, seq),
         "execution_id": str(execution_id),
         "timestamp": timestamp(event.ts),
-        "source": WORKER if event.lease else SERVER,
+        "source": source_of(event),
         "name": name_of(event),
         "entity_type": entity,
         "entity_id": entity_id(execution_id, event, entity, known, step),
@@ -53,11 +53,6 @@ def envelope(execution_id: int, seq: int, event: Event, steps_of_runs: Mapping[i
         **known,
         "payload": payload_of(event),
     }
-
-
-def timestamp(seconds: float) -> str:
-    """ISO 8601, UTC, milliseconds: 2026-03-01T12:00:00.125Z."""
-    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def entity_of(event: Event) -> str:

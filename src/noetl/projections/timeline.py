@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.engine.events import Event, StepScheduled
-from noetl.projections.envelopes import timestamp
+from noetl.engine.events import Event, StepScheduled, timestamp
 from noetl.projections.progress import Children, Progress
 from noetl.projections.runs import Counts, Run, Runs
 from noetl.projections.summary import error_of, whole

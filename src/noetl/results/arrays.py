@@ -1,11 +1,14 @@
 """Long lists, element by element: a stored list is never in memory as a whole.
 
-`elements` reads the list of a stored payload (a JSON array, or one JSON value per line); `array_chunks` writes one.
-Both hold about one element and one chunk. A payload that is not a list, is not JSON or has an element over the bound is
-a ValueError whose message shows nothing of the content.
+`elements` reads the list of a stored payload (a JSON array, or one JSON value per line), `element_batches` the same,
+as many elements at once as a chunk completes; `array_chunks` writes one. All hold about one element and one chunk. A
+payload that is not a list, is not JSON or has an element over the bound is a ValueError whose message shows nothing of
+the content.
 
 An element that does not end in the buffer is tried again only when the buffer has doubled, so that a large element in
-small chunks is not parsed once per chunk.
+small chunks is not parsed once per chunk. Many elements at once are read by a faster parser: a text that ends at a
+comma, and is a valid array when brackets are put around it, is whole elements, whatever is in it; so it is enough to
+try a few commas.
 """
 
 from __future__ import annotations
@@ -15,12 +18,18 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import msgspec
+
 from noetl.references import JSON, LINES
 
 ELEMENT_CHARACTERS_MAX = 16 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
 NUMBER_TAIL_CHARACTERS_MAX = 2  # what can stand between the part that is a number already and its next digit
 SPACE = " \t\n\r"
+MANY_CHARACTERS = 4 * 1024  # below it there is nothing to be won
+ENDINGS = ("},", "],", ",")  # of an element, those that rarely stand inside one first
+GUESSES_MAX = 4  # for each
+Element = bytes | AsyncIterator[bytes]  # as JSON: whole, or in pieces
 
 
 def _refuse_constant(name: str) -> None:
@@ -28,6 +37,7 @@ def _refuse_constant(name: str) -> None:
 
 
 _decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+_line_decoder = msgspec.json.Decoder()
 
 
 async def elements(
@@ -43,14 +53,32 @@ async def elements(
         yield element
 
 
-async def array_chunks(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def element_batches(
+    chunks: AsyncIterator[bytes], content_type: str = JSON, element_characters_max: int = ELEMENT_CHARACTERS_MAX
+) -> AsyncIterator[list[Any]]:
+    """The elements of a stored list, in order, as many at once as a chunk completes."""
+    reader = _Lines(element_characters_max) if content_type == LINES else _Array(element_characters_max)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    async for chunk in chunks:
+        if batch := list(reader.read(_text(decoder, chunk))):
+            yield batch
+    if batch := list(reader.finish(_text(decoder, b"", is_last=True))):
+        yield batch
+
+
+async def array_chunks(parts: AsyncIterator[Element]) -> AsyncIterator[bytes]:
     """One JSON array of elements that are encoded already, in pieces of some size."""
     piece = bytearray(b"[")
     separator = b""
     async for part in parts:
         piece += separator
-        piece += part
         separator = b","
+        if isinstance(part, bytes):
+            piece += part
+        else:
+            async for some in part:
+                yield bytes(piece + some)
+                piece.clear()
         if len(piece) >= CHUNK_BYTES:
             yield bytes(piece)
             piece.clear()
@@ -67,6 +95,10 @@ class _Lines:
         self._held = 0
 
     def read(self, text: str) -> Iterator[Any]:
+        many = self._many(text)
+        if many is not None:
+            yield from many
+            return
         *lines, rest = text.split("\n")
         for line in lines:
             yield from self._value(self._whole(line))
@@ -74,6 +106,22 @@ class _Lines:
 
     def finish(self, text: str) -> Iterator[Any]:
         yield from self._value(self._whole(text))
+
+    def _many(self, text: str) -> list[Any] | None:
+        """The values of all whole lines; None: there are few, or one has to be looked at by itself."""
+        end = text.rfind("\n") + 1
+        if not MANY_CHARACTERS <= end + self._held <= self._characters_max:
+            return None
+        lines = "".join(self._pieces) + text[:end]
+        try:
+            values = _line_decoder.decode_lines(lines)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if len(values) != lines.count("\n"):
+            return None
+        self._pieces, self._held = [], 0
+        self._hold(text[end:])
+        return values
 
     def _hold(self, text: str) -> None:
         self._pieces.append(text)
@@ -123,6 +171,10 @@ class _Array:
     def _elements(self, *, is_last: bool) -> Iterator[Any]:
         text = "".join(self._pieces)
         place = self._begin(text)
+        if self._is_begun and not self._is_ended and (many := self._many(text, place)):
+            values, place = many
+            self._may_end = False
+            yield from values
         while self._is_begun and not self._is_ended:
             place = _after_space(text, place)
             if self._may_end and text.startswith("]", place):
@@ -136,6 +188,21 @@ class _Array:
             value, place = found
             yield value
         self._keep(text[place:])
+
+    def _many(self, text: str, place: int) -> tuple[list[Any], int] | None:
+        """Many elements and the place after the last one's comma; None: there are few, or no guess was right."""
+        if not MANY_CHARACTERS <= len(text) - place <= self._characters_max:
+            return None
+        for ending in ENDINGS:
+            end = len(text)
+            for _ in range(GUESSES_MAX):
+                end = text.rfind(ending, place, end)
+                if end < 0:
+                    break
+                comma = end + len(ending) - 1
+                if values := _decoded_elements(text[place:comma]):
+                    return values, comma + 1
+        return None
 
     def _begin(self, text: str) -> int:
         """Where the elements start, once the opening bracket is there."""
@@ -186,6 +253,15 @@ def _text(decoder: codecs.IncrementalDecoder, chunk: bytes, *, is_last: bool = F
         return decoder.decode(chunk, is_last)
     except UnicodeDecodeError as fault:
         raise ValueError("the stored list is not UTF-8") from fault
+
+
+def _decoded_elements(text: str) -> list[Any] | None:
+    """The values of a text, if it is whole elements with commas between them."""
+    try:
+        found: list[Any] = msgspec.json.decode(f"[{text}]")
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found
 
 
 def _decoded(text: str, place: int) -> tuple[Any, int]:

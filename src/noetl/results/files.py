@@ -2,7 +2,11 @@
 
 A payload is written beside its place, brought to disk, and only then given its name; the folder comes to disk last. So
 a file under its name is whole, and a crash leaves at most a `.incoming-…` that nothing refers to. A file that is there
-already is taken as it is, unless its size is wrong: then it is written anew. Files are never changed in place.
+already is taken as it is, unless its size is wrong: then it is written anew. Files are never changed in place; their
+time of change is when they were last stored.
+
+Storing and removing need no lock. What is to be removed first loses its name; if it turns out to have been stored again
+just before that, it gets its name back. Whoever stores it after that finds nothing there, and writes it.
 
 Small payloads are handled on the event loop's thread; over 1 MiB the trip to another thread is nothing beside the disk.
 """
@@ -13,6 +17,9 @@ import asyncio
 import errno
 import hashlib
 import os
+import re
+import stat
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,11 +27,14 @@ from typing import BinaryIO
 
 from noetl.errors import DiskFull, ReferenceCorrupt, ReferenceMissing, StoreUnusable
 from noetl.references import JSON, Reference
-from noetl.results.blobs import CHUNK_BYTES, check_sha, check_size, each, reference_to, sha_named_by, sha_of
-from noetl.results.contract import RESULT_BYTES_MAX
+from noetl.results.blobs import BLOB, CHUNK_BYTES, check_sha, check_size, each, sha_of
+from noetl.results.contract import RESULT_BYTES_MAX, Kept
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
-INCOMING = ".incoming-"
+INCOMING, LEAVING = ".incoming-", ".leaving-"
+FOLDER_NAMES = tuple(f"{number:02x}" for number in range(256))
+FILE_NAME = re.compile(r"[0-9a-f]{62}")
+UNNAMED = re.compile(r"\.(incoming|leaving)-[0-9a-f]{16}")  # half-written or half-removed, after a crash
 FULL = frozenset((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)))
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # each of them is missing somewhere
 
@@ -40,7 +50,7 @@ class FileResults:
             sha = self._keep(data)
         else:
             sha = await asyncio.to_thread(self._keep, data)
-        return reference_to(sha, len(data), content_type)
+        return BLOB.reference_to(sha, len(data), content_type)
 
     async def store_stream(self, chunks: AsyncIterator[bytes] | Iterable[bytes], content_type: str = JSON) -> Reference:
         with write_faults(self._root):
@@ -53,10 +63,10 @@ class FileResults:
             incoming.discard()
             raise
         sha = await asyncio.to_thread(self._finish, incoming)
-        return reference_to(sha, incoming.size, content_type)
+        return BLOB.reference_to(sha, incoming.size, content_type)
 
     async def fetch(self, reference: Reference, bytes_max: int = RESULT_BYTES_MAX) -> bytes:
-        sha = sha_named_by(reference)
+        sha = BLOB.sha_named_by(reference)
         with self._opened(reference, sha) as file:
             size = _size(file)
             check_size(reference, size, bytes_max)
@@ -65,7 +75,7 @@ class FileResults:
             return await asyncio.to_thread(_read_checked, file, size, reference, sha)
 
     async def stream(self, reference: Reference) -> AsyncIterator[bytes]:
-        sha = sha_named_by(reference)
+        sha = BLOB.sha_named_by(reference)
         with self._opened(reference, sha) as file:
             check_size(reference, _size(file))
             digest = hashlib.sha256()
@@ -78,6 +88,20 @@ class FileResults:
             check_sha(reference, sha, digest.hexdigest())
             if held:
                 yield held
+
+    async def walk(self) -> AsyncIterator[Kept]:
+        for kept in await asyncio.to_thread(_kept_in, self._root, UNNAMED, ""):
+            yield kept
+        for start in FOLDER_NAMES:
+            for kept in await asyncio.to_thread(_kept_in, self._root / start, FILE_NAME, BLOB.prefix + start):
+                yield kept
+
+    async def remove(self, locator: str, *, stored_before: float) -> bool:
+        sha = BLOB.sha_in(locator)
+        if sha is None and not UNNAMED.fullmatch(locator):
+            return False
+        place = self._root / locator if sha is None else self._place(sha)
+        return await asyncio.to_thread(self._leave, place, stored_before)
 
     async def close(self) -> None:
         """No file stays open between calls, so nothing is let go."""
@@ -107,6 +131,23 @@ class FileResults:
         finally:
             incoming.discard()
         return sha
+
+    def _leave(self, place: Path, stored_before: float) -> bool:
+        """Take a file away, unless it is stored again meanwhile."""
+        try:
+            if _stored_at(place) >= stored_before:
+                return False
+            leaving = self._root / f"{LEAVING}{os.urandom(8).hex()}"
+            place.replace(leaving)
+            if _stored_at(leaving) >= stored_before:
+                leaving.replace(place)
+                return False
+            leaving.unlink()
+        except FileNotFoundError:  # somebody else removed it
+            return False
+        except OSError as fault:
+            raise StoreUnusable(f"{place} cannot be removed: {fault.strerror}. Mend its permissions") from fault
+        return True
 
     @contextmanager
     def _opened(self, reference: Reference, sha: str) -> Iterator[BinaryIO]:
@@ -141,6 +182,7 @@ class Incoming:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
+        _mark_stored(self._path)
         if not place.parent.is_dir():
             place.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
             _bring_folder_to_disk(place.parent.parent)
@@ -171,12 +213,36 @@ def write_faults(root: Path) -> Iterator[None]:
 def _is_kept(place: Path, size: int) -> bool:
     """Whether the payload is there, and its name on disk: another process may have given it just now."""
     try:
-        if place.stat(follow_symlinks=False).st_size != size:
+        found = place.stat(follow_symlinks=False)
+        if found.st_size != size or not stat.S_ISREG(found.st_mode):
             return False
+        _mark_stored(place)
     except FileNotFoundError:
         return False
     _bring_folder_to_disk(place.parent)
     return True
+
+
+def _mark_stored(path: Path) -> None:
+    """Note that it is stored now: by the clock, because the kernel's own times lag behind it by some milliseconds."""
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))
+
+
+def _stored_at(path: Path) -> float:
+    return path.stat(follow_symlinks=False).st_mtime
+
+
+def _kept_in(folder: Path, name: re.Pattern[str], prefix: str) -> list[Kept]:
+    """The files of one folder whose names fit."""
+    found: list[Kept] = []
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name):
+                with suppress(FileNotFoundError):
+                    facts = entry.stat(follow_symlinks=False)
+                    found.append(Kept(locator=prefix + entry.name, bytes=facts.st_size, stored_at=facts.st_mtime))
+    return found
 
 
 def _bring_folder_to_disk(folder: Path) -> None:

@@ -11,6 +11,7 @@ from noetl.engine.values import fault, plain
 from noetl.engine.views import NOTHING
 
 FIELDS = ("path", "version", "return_step")
+OF_STORED = ("is_stored", "selected", "preview")  # what an envelope says of a payload that is kept outside the log
 
 
 def wanted(invocation: Invocation, given: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +29,9 @@ def answered(child: dict[str, Any]) -> Output:
     helpers = {"playbook": {"execution_id": str(child["execution_id"]), "status": child["result"]}}
     output = child.get("output") or NOTHING
     if child["result"] == "success":
-        return Output(data=output.get("data"), ref=output.get("ref"), helpers=helpers)
+        is_ours = "data" not in output and output["meta"].get("is_stored")  # else: a reference that a task gave
+        meta = {name: output["meta"][name] for name in OF_STORED if name in output["meta"]} if is_ours else {}
+        return Output(data=output.get("data"), ref=output.get("ref"), helpers=helpers, meta=meta)
     cause = child.get("error") or {}
     if child["result"] == TIMEOUT:
         return failure("timeout", str(cause.get("message", "it took too long")), retryable=True, helpers=helpers)

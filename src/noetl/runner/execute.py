@@ -16,14 +16,17 @@ from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
 from noetl.engine.events import Event, LoopIterationDone, StepDone, TaskDone, TaskWaiting
+from noetl.engine.output import Error, Output, failure
 from noetl.engine.pipeline import Answer, Invocation, Pipeline
+from noetl.engine.progress import copy_of
 from noetl.engine.rows import check_written
 from noetl.engine.values import Fault
-from noetl.errors import NoetlError
+from noetl.errors import NoetlError, ResultError
 from noetl.queues.contract import Transport
 from noetl.references import Reference, reference_of
 from noetl.runner import children, workbook
 from noetl.runner.invoke import Invoker
+from noetl.runner.recording import fitted
 from noetl.runner.reporter import Dropped, Reporter
 from noetl.runner.slots import Slots
 
@@ -68,12 +71,14 @@ class Execution:
         """Task by task, until the pipeline ends, parks, or the worker stops."""
         pipeline, reporter = self.pipeline, self.reporter
         reporter.add(pipeline.begin(self.now()))
+        await self.kit.invoker.acquaintance.make(self.playbook, self.work.execution_id, self.work.workload)
         try:
             await self._restore_hands()
             pipeline.step_input()
         except Fault as fault:
             await reporter.last(pipeline.fail(fault.error, self.now()))
             return
+        last: Task | None = None
         while (task := pipeline.current()) is not None:
             if not await self._is_ready(task):
                 return
@@ -82,11 +87,21 @@ class Execution:
                 return
             if not await self._run_task(task):
                 return
-        await reporter.last(await self._fitted(pipeline.finish(self.now())))
+            last = task
+        await reporter.last(await self._finished(last))
 
-    async def _fitted(self, event: Event) -> Event:
+    async def _finished(self, last: Task | None) -> Event:
+        """The boundary, as a row can hold it."""
+        try:
+            return await self._fitted(self.pipeline.finish(self.now()), last)
+        except ResultError as error:
+            found = Error(kind=error.kind, message=str(error), retryable=error.retryable)
+            return self.pipeline.fail(found, self.now())
+
+    async def _fitted(self, event: Event, task: Task | None) -> Event:
+        """An event that a row can hold; what is stored for it goes where its task says."""
         if isinstance(event, TaskDone | StepDone | LoopIterationDone):
-            return await self.kit.invoker.fitted(self.playbook, event)
+            return await fitted(self.playbook, event, task, self.kit.invoker.shelf(self.playbook, self.work, task))
         return event
 
     def now(self) -> float:
@@ -104,7 +119,8 @@ class Execution:
     async def _fetched(self, reference: Reference) -> tuple[Any, ...]:
         """A payload, or nothing: then the reference is what there is, and whoever reads the data is told so."""
         try:
-            return (msgspec.json.decode(await self.kit.invoker.results.fetch(reference)),)
+            results = self.kit.invoker.shelf(self.playbook, self.work)
+            return (msgspec.json.decode(await results.fetch(reference)),)
         except (NoetlError, msgspec.DecodeError):
             return ()
 
@@ -155,16 +171,20 @@ class Execution:
 
     async def _run_task(self, task: Task) -> bool:
         """Open, run and close one task; False: the job was parked, or the worker stops."""
-        pipeline, invoker = self.pipeline, self.kit.invoker
+        pipeline = self.pipeline
+        pipeline.keychain, lost = {}, None
         if "keychain" in _reads(task):
-            pipeline.keychain = await invoker.credentials(self.playbook, task)
+            lost = await self._unlock(task)
         child = pipeline.progress.child
         events, invocation = pipeline.enter(self.now())
         self.reporter.add(events)
         if invocation is None:
             return True
         try:
-            answer = await self._answer(invocation, child)
+            if lost is None:
+                answer = await self._answer(invocation, child)
+            else:
+                answer = await self._answer_of(task, invocation.attempt, lost)
         except workbook.Stopped:
             await self.reporter.flush()
             return False
@@ -174,10 +194,37 @@ class Execution:
         if answer is None:
             return False
         self.reporter.check()
-        done = pipeline.close(invocation, answer, self.now(), self.kit.chance())
-        self.reporter.add([await self._fitted(done)])
+        self.reporter.add([await self._closed(invocation, answer)])
         await self.reporter.flush_if_large()
         return True
+
+    async def _closed(self, invocation: Invocation, answer: Answer) -> Event:
+        """The end of a task, as a row can hold it; a store that fails then fails the task, and its rules judge that."""
+        pipeline, task, chance = self.pipeline, invocation.task, self.kit.chance()
+        before = copy_of(pipeline.progress)
+        done = pipeline.close(invocation, answer, self.now(), chance)
+        try:
+            return await self._fitted(done, task)
+        except ResultError as error:
+            pipeline.progress = before
+            refused = failure(error.kind, str(error), retryable=error.retryable)
+            answer = await self._answer_of(task, invocation.attempt, refused)
+            return pipeline.close(invocation, answer, self.now(), chance)
+
+    async def _unlock(self, task: Task) -> Output | None:
+        """Have the credentials that a task's templates read; else how the task failed, which its rules judge."""
+        try:
+            self.pipeline.keychain = await self.kit.invoker.credentials(self.playbook, task, self.work.workload)
+        except Fault as fault:
+            self.pipeline.keychain = None
+            return Output(error=fault.error)
+        return None
+
+    async def _answer_of(self, task: Task, attempt: int, output: Output) -> Answer:
+        """An output that no tool gave."""
+        invoker = self.kit.invoker
+        meta = {"attempt": attempt, "ts": self.now(), "trace": self.work.trace_id}
+        return await invoker.answer(self.playbook, task, output, meta, invoker.shelf(self.playbook, self.work, task))
 
     async def _answer(self, invocation: Invocation, child: dict[str, Any] | None) -> Answer | None:
         """What the tool gave; None: a child was asked for, and the job parked."""
@@ -193,6 +240,7 @@ class Execution:
             return await workbook.call(invoker, caller, target)
         previous = None if self.work.around else self.pipeline.previous()
         call = invoker.call(
+            self.playbook,
             self.work,
             task,
             invocation.input,
@@ -216,8 +264,7 @@ class Execution:
             until = self.now() + task.timeout.total if task.timeout.total else 0.0
             await self._park(invocation.task, child=wanted, until=until)
             return None
-        meta = {"attempt": invocation.attempt, "ts": self.now(), "trace": self.work.trace_id}
-        return await self.kit.invoker.answer(self.playbook, task, children.answered(child), meta)
+        return await self._answer_of(task, invocation.attempt, children.answered(child))
 
 
 def _reads(task: Task) -> set[str]:

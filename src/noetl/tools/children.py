@@ -3,7 +3,8 @@
 In: a question as bytes. Out: the answer as bytes, or one of the exceptions below. The pool starts children when they
 are needed, at most `slots` at once (further questions wait in order), and uses them again. A child that was
 interrupted, died, says that it is spent or has answered often is ended with its whole process group, and the next
-question gets a new one. What a question means only the child's module and its tool know.
+question gets a new one. What a question means only the child's module and its tool know; what a child is started behind
+is a fence (isolation.py).
 
 A child is this interpreter with a module's `serve(descriptor)`. Frames on the socket behind the descriptor:
 
@@ -24,14 +25,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from noetl.tools.guard import Guard, how_it_ended
-from noetl.tools.isolation import scrubbed_environment
+from noetl.tools.isolation import OPEN_FENCE, Fence, scrubbed_environment
 
-QUESTIONS_PER_CHILD_MAX = 1_000
 EXIT_SECONDS_MAX = 1.0  # from the end of the stream to the end of the process
 QUESTION_HEADER = struct.Struct("!I")
 ANSWER_HEADER = struct.Struct("!IB")
 # -I leaves out PYTHONPATH, so the place of the package is given; last, so that nothing in it hides another module.
-BOOT = "import sys; sys.path.append(sys.argv[1]); from {module} import serve; serve(int(sys.argv[2]))"
+BOOT = "import sys; sys.path.append(sys.argv[1]); {preparation}\nfrom {module} import serve; serve(int(sys.argv[2]))"
 PACKAGES = Path(__file__).parents[2]
 INTERPRETER_NEEDS = ("LD_LIBRARY_PATH",)  # some builds of Python find their own library by it
 
@@ -53,12 +53,13 @@ class Child:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         guard: Guard,
+        questions_max: int,
     ) -> None:
         self.process = process
         self.reader = reader
         self.writer = writer
         self.guard = guard
-        self.questions = 0
+        self.questions_left = questions_max
         self.watch = asyncio.create_task(self._watch())
 
     @property
@@ -67,7 +68,7 @@ class Child:
 
     async def ask(self, question: bytes, answer_bytes_max: int) -> tuple[bytes, bool]:
         """The answer, and whether the child can be asked again."""
-        self.questions += 1
+        self.questions_left -= 1
         try:
             self.writer.write(QUESTION_HEADER.pack(len(question)) + question)
             await self.writer.drain()
@@ -77,7 +78,7 @@ class Child:
             answer = await self.reader.readexactly(length)
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise ChildDied(await self._how_it_died()) from error
-        return answer, bool(is_reusable) and self.questions < QUESTIONS_PER_CHILD_MAX
+        return answer, bool(is_reusable) and self.questions_left > 0
 
     async def end(self) -> None:
         """Kill the child and all that it started."""
@@ -100,9 +101,10 @@ class Child:
 class Children:
     """The pool."""
 
-    def __init__(self, module: str, *, slots: int) -> None:
+    def __init__(self, module: str, *, slots: int | asyncio.Semaphore, fence: Fence = OPEN_FENCE) -> None:
         self.module = module
-        self.slots = asyncio.Semaphore(slots)
+        self.slots = asyncio.Semaphore(slots) if isinstance(slots, int) else slots  # or shared with another pool
+        self.fence = fence
         self.guard = Guard()
         self.idle: list[Child] = []  # the one used last is taken first: its memory is warm
         self.busy: set[Child] = set()
@@ -136,25 +138,28 @@ class Children:
         if self.idle:
             child = self.idle.pop()
         else:
-            child = await start_child(self.module, self.guard, scrubbed_environment(*INTERPRETER_NEEDS))
+            environment = scrubbed_environment(*INTERPRETER_NEEDS)
+            child = await start_child(self.module, self.guard, environment, self.fence)
         self.busy.add(child)
         return child
 
 
-async def start_child(module: str, guard: Guard, environment: Mapping[str, str]) -> Child:
+async def start_child(module: str, guard: Guard, environment: Mapping[str, str], fence: Fence = OPEN_FENCE) -> Child:
     """A new child, started with -I: neither PYTHON… variables nor the working directory say what it imports."""
     ours, theirs = socket.socketpair()
     with contextlib.ExitStack() as undo:
         undo.callback(ours.close)
         with theirs:
             descriptor = theirs.fileno()
-            boot = ("-c", BOOT.format(module=module), str(PACKAGES), str(descriptor))
-            words = (sys.executable, "-I", "-X", "utf8", *boot)
-            process = await guard.start(words, env=environment, pass_fds=(descriptor,))
+            boot = BOOT.format(module=module, preparation=fence.preparation)
+            words = (sys.executable, "-I", "-X", "utf8", "-c", boot, str(PACKAGES), str(descriptor))
+            with fence.around(words, environment) as launch:
+                descriptors = (descriptor, *launch.descriptors)
+                process = await guard.start(launch.words, env=launch.env, pass_fds=descriptors)
         try:
             reader, writer = await asyncio.open_connection(sock=ours)
         except BaseException:
             await guard.end(process)
             raise
         undo.pop_all()
-    return Child(process, reader, writer, guard)
+    return Child(process, reader, writer, guard, fence.questions_max)

@@ -10,7 +10,7 @@ The worker sees to the total time-out, retries, references and events; the tool 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,44 +18,95 @@ import msgspec
 
 from noetl.clock import Clock
 from noetl.engine.output import Output
-from noetl.references import Reference
+from noetl.ids import key_abroad
+from noetl.references import JSON, Reference
+from noetl.secret import revealed
+
+
+class Results(Protocol):
+    """The result stores, as one call may use them: what it stores goes where its playbook says (RS-06), and it reads
+    what its playbook may read (security 23). Raises ResultError."""
+
+    async def fetch(self, reference: Reference, bytes_max: int) -> bytes:
+        """The whole payload, its size and sha256 checked."""
+        ...
+
+    def stream(self, reference: Reference) -> AsyncIterator[bytes]:
+        """The payload in pieces, of any size; the check comes with the last piece."""
+        ...
+
+    async def store(self, data: bytes, content_type: str = JSON) -> Reference:
+        """Keep a payload; durable when this returns, and free of every known secret."""
+        ...
+
+    async def store_stream(self, chunks: AsyncIterator[bytes] | Iterable[bytes], content_type: str = JSON) -> Reference:
+        """Keep a payload that comes in pieces, in bounded memory; free of every known secret."""
+        ...
+
+
+class Credentials(Protocol):
+    """The credentials that one call's playbook declares; no others can be had (KC-07, security 12)."""
+
+    async def resolve(self, name: str) -> Mapping[str, Any]:
+        """The fields of a credential, those that are secret as `Secret` (see noetl.secret.revealed).
+
+        Raises `LookupError` with a message for people when there is no such credential or it cannot be had now.
+        """
+        ...
+
+    async def renew(self, name: str) -> bool:
+        """Give up what was made from a credential and then refused, such as a token; False: there is nothing to renew.
+
+        A `resolve` after it gives a new one.
+        """
+        ...
+
+    def remember(self, secret: str) -> None:
+        """Redact this from now on too: a secret that the tool made from a credential."""
+        ...
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One invocation: everything a tool may know about it."""
 
-    input: dict[str, Any]  # the tool's fields and all further named values, rendered
+    given: dict[str, Any]  # the tool's fields and all further named values, rendered; secrets sealed
+    credentials: Credentials
+    results: Results
     fields: frozenset[str]  # which of them are the kind's own fields
     spec: Mapping[str, Any]  # knobs: the effective spec of the task, time-outs apart
     connect_seconds: float | None = None
     read_seconds: float | None = None
     total_seconds: float | None = None
-    key: str = ""  # idempotency key, the same for every execution of this attempt
+    key: str = ""  # idempotency key within this store, the same for every execution of this attempt
     folder: Path | None = None  # where the playbook's file is
     execution_id: int = 0
     task: str = ""
     attempt: int = 1
     trace_id: str = ""  # the same for an execution and all its children
+    placement: Any = None  # hints of executor.spec.policy.placement, as the playbook has them (TL-02)
     inherited: dict[str, Any] = {}  # the step's own input, which the task's overlays (TK-11)
+    context: Mapping[str, Any] = {}  # UP-02: step values and the workload, under the upstream surface
     previous: Any = None  # what a noop without input passes on
+    is_transparent: bool = False  # the playbook has the upstream surface (UP-01)
+    has_secrets: bool = True  # False: surely nothing in `given` is sealed
+
+    @property
+    def key_abroad(self) -> str:
+        """The idempotency key to give to other systems."""
+        return key_abroad(self.trace_id, self.key) if self.key else ""
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The tool's fields and all further named values, secrets opened."""
+        opened: dict[str, Any] = revealed(self.given) if self.has_secrets else self.given
+        return opened
 
     @property
     def values(self) -> dict[str, Any]:
         """The named values that are not fields of the kind: what `input` is for the code of a python task."""
         own = {name: value for name, value in self.input.items() if name not in self.fields}
-        return {**self.inherited, **own}
-
-
-class Results(Protocol):
-    """As much of the result store as a tool needs (see results/contract.py)."""
-
-    async def fetch(self, reference: Reference, bytes_max: int) -> bytes: ...
-
-
-class Credentials(Protocol):
-    """Names to secrets. Raises `LookupError` with a message for people when a name cannot be resolved."""
-
-    async def resolve(self, name: str) -> Mapping[str, Any]: ...
+        inherited: dict[str, Any] = revealed(self.inherited) if self.has_secrets else self.inherited
+        return {**inherited, **own}
 
 
 class ToolSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +117,9 @@ class ToolSettings(msgspec.Struct, frozen=True, kw_only=True):
     script_roots: tuple[Path, ...] = ()  # besides the playbook's own folder
     process_slots: int = 2  # children of python, shell and script at once
     python_memory_mb: int = 1024
+    is_inline_allowed: bool = False  # python tasks may run inside the worker
+    is_duckdb_external_allowed: bool = False  # SQL of duckdb tasks may reach files and networks, if it asks to
+    home: Path | None = None  # the worker's own data, which no sandbox shows
     result_bytes_max: int = 64 * 1024 * 1024
 
 
@@ -73,8 +127,6 @@ class Hands(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker hands to each tool it makes."""
 
     clock: Clock
-    results: Results
-    credentials: Credentials
     settings: ToolSettings = ToolSettings()
 
 

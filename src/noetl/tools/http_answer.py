@@ -1,4 +1,5 @@
-"""An HTTP answer as the output of its task: one `Answer` in, one `Output` out.
+"""An HTTP answer as the output of its task: one `Answer` in, with the reference to its body if that was stored, one
+`Output` out.
 
 The body becomes data: JSON parsed, other text as text, bytes as {base64: …}, nothing as null. A status of 400 or more
 is an error with the body in data all the same; what it means for retries is the table KINDS.
@@ -11,16 +12,16 @@ import base64
 import re
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from itertools import accumulate
 from typing import Any
 
-import msgspec
-
 from noetl.engine.output import Error, Output
+from noetl.references import Reference
+from noetl.web.json_body import NotJson, parsed_json
+from noetl.web.messages import Answer
 
-JSON_DEPTH_MAX = 64
 THREAD_BYTES_MIN = 256 * 1024  # a larger body is parsed beside the event loop
-INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
+CONTENT_TYPE_CHARACTERS_MAX = 200  # it goes into references, and comes from a stranger
+BYTES = "application/octet-stream"
 REQUEST_ID_HEADERS = ("x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "x-amz-request-id")
 
 # status: error.kind and whether another attempt may help; the hundreds below stand for the rest
@@ -41,29 +42,12 @@ _TEXT_TYPES = re.compile(
     r"text/.*|.*[/+](xml|yaml|x-yaml|javascript|ecmascript|x-ndjson|ndjson|jsonl|csv|sql|graphql|x-www-form-urlencoded)"
 )
 _JSON_TYPES = re.compile(r".*/json|.*\+json")
-_NOT_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[^\[\]{}"]++')
-_NESTING = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back, its body decoded from compression and not yet from anything else."""
-
-    status: int
-    headers: dict[str, str]  # lower-case names
-    url: str
-    host: str
-    body: bytes = b""
-    content_type: str = ""
-    charset: str | None = None
-
-
-class NotJson(Exception):
-    """A body that should be JSON and is not, or not JSON that we keep; the message says which."""
-
-
-async def output_of(answer: Answer, *, now: float) -> Output:
+async def output_of(answer: Answer, reference: Reference | None = None, *, now: float) -> Output:
     """The one output of an answer."""
+    if reference is not None:
+        return Output(ref=reference.as_data(), helpers={"http": helper_of(answer)})
     fault = None
     try:
         if len(answer.body) < THREAD_BYTES_MIN:
@@ -79,6 +63,12 @@ async def output_of(answer: Answer, *, now: float) -> Output:
         helpers={"http": helper_of(answer)},
         retry_after_seconds=_retry_after_seconds(answer, now),
     )
+
+
+def type_of(answer: Answer) -> str:
+    """The content type under which a body is stored."""
+    charset = f"; charset={answer.charset}" if answer.charset else ""
+    return f"{answer.content_type or BYTES}{charset}"[:CONTENT_TYPE_CHARACTERS_MAX]
 
 
 def helper_of(answer: Answer) -> dict[str, Any]:
@@ -122,37 +112,6 @@ def data_of(answer: Answer) -> Any:
         except UnicodeDecodeError:
             pass
     return {"base64": base64.b64encode(answer.body).decode("ascii")}
-
-
-def parsed_json(body: bytes) -> Any:
-    """JSON as data: at most JSON_DEPTH_MAX deep, no NaN, integers beyond 64 bits as text."""
-    body = body.removeprefix(b"\xef\xbb\xbf")
-    try:
-        data = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise NotJson(f"it is not: {fault}") from None
-    except RecursionError:
-        raise NotJson(f"it is nested deeper than {JSON_DEPTH_MAX} levels") from None
-    if _depth_of(body) > JSON_DEPTH_MAX:
-        raise NotJson(f"it is nested deeper than {JSON_DEPTH_MAX} levels")
-    return _with_bounded_integers(data) if _LONG_NUMBER.search(body) else data
-
-
-def _depth_of(body: bytes) -> int:
-    """How deep valid JSON is nested, without a walk over its values: brackets outside of strings are counted."""
-    if body.count(b"[") + body.count(b"{") <= JSON_DEPTH_MAX:
-        return 0
-    return max(accumulate(map(_NESTING.__getitem__, _NOT_BRACKETS.sub(b"", body))), default=0)
-
-
-def _with_bounded_integers(value: Any) -> Any:
-    if type(value) is int:
-        return value if INTEGER_MIN <= value <= INTEGER_MAX else str(value)
-    if type(value) is list:
-        return [_with_bounded_integers(item) for item in value]
-    if type(value) is dict:
-        return {name: _with_bounded_integers(item) for name, item in value.items()}
-    return value
 
 
 def _decoded_text(answer: Answer) -> str:

@@ -1,38 +1,39 @@
-"""Signing in: the credential that a task names becomes a header of its request.
+"""Signing in: the credential that a task names becomes a header of its request, or a certificate to show.
 
-    bearer    {token}                                       Authorization: Bearer …
-    api_key   {key, header}                                 that header, X-API-Key if not given
-    basic     {username, password}                          Authorization: Basic …
-    oauth2    {token_url, client_id, client_secret, scope}  a token, fetched once and kept until shortly before its end
+    bearer         {token}                                Authorization: Bearer …
+    api_key        {key, header} or {key, param}          that header, X-API-Key if not given; or that query parameter
+    basic          {username, password}                   Authorization: Basic …
+    oauth2         {token, …}                             Authorization: Bearer …, with the keychain's token for it
+    any other      {certificate, private_key, authority}  a TLS client certificate, and perhaps the CA of the server
+    any other      {value}                                Authorization: Bearer …
 
 The keychain knows the name; nothing of its content is ever put into a message. What is made out of it on the way (a
-token, a coded password) is told to the keychain if that wants to know, so that it can be redacted as well.
+coded password) is told to the keychain, so that it can be redacted as well. A request that was refused is signed once
+more if the keychain has something newer by then, such as another token.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
-from urllib.parse import quote_plus, urlencode
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 
-from noetl.tools.contract import Hands
-from noetl.tools.http_answer import Answer, NotJson, parsed_json
-from noetl.tools.http_client import Client
-from noetl.tools.http_guard import Refused, target_of
-from noetl.tools.http_request import Request, checked_header
+from noetl.secret import CredentialUnavailable, revealed
+from noetl.tools.contract import Call
+from noetl.web.guard import Refused
+from noetl.web.messages import Request, checked_header
+from noetl.web.tls import Identity
 
-TOKEN_SECONDS = 300.0  # if its maker does not say
-TOKEN_MARGIN_SECONDS = 30.0
-TOKENS_MAX = 256
-TOKEN_BYTES_MAX = 1024 * 1024
 API_KEY_HEADER = "X-API-Key"
-KINDS_BY_FIELD = (("token_url", "oauth2"), ("token", "bearer"), ("key", "api_key"), ("username", "basic"))
+KINDS_BY_FIELD = (
+    *(("token_url", "oauth2"), ("token", "bearer"), ("key", "api_key"), ("username", "basic")),
+    ("certificate", "certificate"),
+)
 KIND_WORDS = {
-    **dict.fromkeys(("bearer", "bearer_token", "token", "secret_manager"), "bearer"),
+    **dict.fromkeys(("bearer", "bearer_token", "token"), "bearer"),
     **dict.fromkeys(("api_key", "apikey", "header"), "api_key"),
     **dict.fromkeys(("basic", "basic_auth"), "basic"),
     **dict.fromkeys(("oauth2", "oauth2_client_credentials", "client_credentials"), "oauth2"),
@@ -47,102 +48,76 @@ class AuthFailed(Exception):
         self.retryable = retryable
 
 
-@runtime_checkable
-class RemembersSecrets(Protocol):
-    """A keychain that redacts, and so wants to know of secrets that were made from its own."""
+async def signed(request: Request, call: Call, auth: object) -> Request:
+    """The request with the credential in it that `auth` names."""
+    if request.target.user is not None:
+        request = _with_header(request, call, "Authorization", *_basic(_userinfo(request)))
+    if auth is None:
+        return request
+    name, kind = credential_named(auth)
+    entry = await _resolved(call, name)
+    kind = _kind_of(name, entry, kind)
+    if kind == "certificate":
+        return msgspec.structs.replace(request, identity=_identity_of(name, entry))
+    if kind == "api_key" and entry.get("param"):
+        return _with_param(request, call, str(entry["param"]), _field(name, entry, "key", "api_key", "value"))
+    return _with_header(request, call, *_header_of(name, kind, entry))
 
-    def remember(self, secret: str) -> None: ...
+
+async def signed_anew(request: Request, call: Call, auth: object, refused: Request) -> Request | None:
+    """The request with what is newer than the credential it was refused with; None: there is nothing newer."""
+    again = await signed(request, call, auth)
+    if again == refused:  # else another task was here first, and has renewed it
+        if auth is None or not await _renewed(call, credential_named(auth)[0]):
+            return None
+        again = await signed(request, call, auth)
+    return None if again == refused else again
 
 
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    value: str
-    ends_at: float  # by the monotonic clock
+async def _resolved(call: Call, name: str) -> dict[str, Any]:
+    try:
+        return dict(revealed(dict(await call.credentials.resolve(name))))
+    except LookupError as unknown:
+        raise _failed(name, unknown) from None
 
 
-class Signer:
-    """Puts credentials into requests; keeps tokens for the life of the tool."""
+async def _renewed(call: Call, name: str) -> bool:
+    try:
+        return await call.credentials.renew(name)
+    except LookupError as unknown:
+        raise _failed(name, unknown) from None
 
-    def __init__(self, hands: Hands, client: Client) -> None:
-        self._hands = hands
-        self._client = client
-        self._tokens: dict[bytes, Token] = {}
-        self._fetching = asyncio.Lock()
 
-    async def signed(self, request: Request, auth: object) -> Request:
-        """The request with the credential in it that `auth` names."""
-        if request.target.user is not None:
-            request = self._with_header(request, "Authorization", *_basic(_userinfo(request)))
-        if auth is None:
-            return request
-        name, kind = credential_named(auth)
-        entry = await self._resolve(name)
-        kind = _kind_of(name, entry, kind)
-        if kind == "oauth2":
-            return self._with_header(request, "Authorization", "Bearer ", await self._token(name, entry))
-        header, prefix, secret = _header_of(name, kind, entry)
-        return self._with_header(request, header, prefix, secret)
+def _failed(name: str, unknown: LookupError) -> AuthFailed:
+    reason = str(unknown.args[0]) if unknown.args else "it is not known"
+    is_passing = isinstance(unknown, CredentialUnavailable) and unknown.retryable
+    return AuthFailed(f'the credential "{name}" could not be resolved: {reason}', retryable=is_passing)
 
-    async def can_renew(self, auth: object, refused: Request) -> bool:
-        """Whether signing anew can help a request that was refused: its token, if it had one, is given up."""
-        name, kind = credential_named(auth)
-        entry = await self._resolve(name)
-        if _kind_of(name, entry, kind) != "oauth2":
-            return False
-        kept = self._tokens.get(_token_key(entry))
-        if kept and refused.headers["authorization"].endswith(kept.value):  # else another task was here first
-            del self._tokens[_token_key(entry)]
-        return True
 
-    async def _resolve(self, name: str) -> Mapping[str, Any]:
-        try:
-            return await self._hands.credentials.resolve(name)
-        except LookupError as unknown:
-            reason = str(unknown.args[0]) if unknown.args else "it is not known"
-            raise AuthFailed(f'the credential "{name}" could not be resolved: {reason}') from None
+def _with_header(request: Request, call: Call, header: str, prefix: str, secret: str) -> Request:
+    call.credentials.remember(secret)
+    headers = {header.lower(): checked_header(header, prefix + secret)}
+    return msgspec.structs.replace(
+        request, headers=request.headers | headers, secret_headers=request.secret_headers | {header.lower()}
+    )
 
-    def _with_header(self, request: Request, header: str, prefix: str, secret: str) -> Request:
-        if isinstance(self._hands.credentials, RemembersSecrets):
-            self._hands.credentials.remember(secret)
-        headers = {header.lower(): checked_header(header, prefix + secret)}
-        return msgspec.structs.replace(
-            request, headers=request.headers | headers, secret_headers=request.secret_headers | {header.lower()}
-        )
 
-    async def _token(self, name: str, entry: Mapping[str, Any]) -> str:
-        key = _token_key(entry)
-        kept = self._kept_token(key)
-        if kept:
-            return kept.value
-        async with self._fetching:  # one request for a token, however many tasks want it
-            kept = self._kept_token(key) or await self._fetch_token(name, entry)
-            if len(self._tokens) >= TOKENS_MAX:
-                self._tokens.clear()
-            self._tokens[key] = kept
-            return kept.value
+def _with_param(request: Request, call: Call, name: str, secret: str) -> Request:
+    """A query parameter is the worse place, for servers log it; some want it there all the same."""
+    call.credentials.remember(secret)
+    target = request.target
+    joint = "&" if "?" in target.resource else "?"
+    resource = f"{target.resource}{joint}{urlencode({name: secret})}"
+    return msgspec.structs.replace(request, target=msgspec.structs.replace(target, resource=resource))
 
-    def _kept_token(self, key: bytes) -> Token | None:
-        kept = self._tokens.get(key)
-        return kept if kept and kept.ends_at > self._hands.clock.monotonic() else None
 
-    async def _fetch_token(self, name: str, entry: Mapping[str, Any]) -> Token:
-        """Ask as the standard wants it, with the client in a header; a server that refuses may want it in the form."""
-        answer = await self._client.send(_token_request(name, entry, _client_in_header))
-        if answer.status in (400, 401):
-            answer = await self._client.send(_token_request(name, entry, _client_in_form))
-        return self._read_token(name, answer)
-
-    def _read_token(self, name: str, answer: Answer) -> Token:
-        where = f'the token endpoint of credential "{name}"'
-        if answer.status >= 400:
-            is_passing = answer.status == 429 or answer.status >= 500
-            raise AuthFailed(f"{where} answered HTTP {answer.status}", retryable=is_passing)
-        try:
-            data = parsed_json(answer.body)
-            value, seconds = data["access_token"], float(data.get("expires_in") or TOKEN_SECONDS)
-        except (NotJson, KeyError, TypeError, ValueError, AttributeError):
-            raise AuthFailed(f"{where} did not answer with JSON that has access_token") from None
-        ends_at = self._hands.clock.monotonic() + max(0.0, seconds - TOKEN_MARGIN_SECONDS)
-        return Token(value=str(value), ends_at=ends_at)
+def _identity_of(name: str, entry: Mapping[str, Any]) -> Identity:
+    authority = entry.get("authority")
+    return Identity(
+        certificate=_field(name, entry, "certificate"),
+        private_key=_field(name, entry, "private_key"),
+        authority=None if authority is None else str(authority),
+    )
 
 
 def credential_named(auth: object) -> tuple[str, str | None]:
@@ -165,7 +140,10 @@ def _kind_of(name: str, entry: Mapping[str, Any], said: str | None) -> str:
     if kind is None:
         kind = next((kind for field, kind in KINDS_BY_FIELD if field in entry), "bearer" if "value" in entry else None)
     if kind is None:
-        raise AuthFailed(f'the credential "{name}" is none for http; wanted is one of: bearer, api_key, basic, oauth2')
+        raise AuthFailed(
+            f'the credential "{name}" is none for http; wanted is one of: bearer, api_key, basic, oauth2, '
+            "or one with the fields certificate and private_key"
+        )
     return kind
 
 
@@ -191,35 +169,3 @@ def _userinfo(request: Request) -> tuple[str, str]:
 
 def _basic(user_and_password: tuple[str, str]) -> tuple[str, str]:
     return "Basic ", base64.b64encode(":".join(user_and_password).encode()).decode("ascii")
-
-
-def _token_key(entry: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(
-        [str(entry.get(field)) for field in ("token_url", "client_id", "client_secret", "scope")]
-    )
-
-
-ClientAuth = Callable[[str, str], tuple[dict[str, str], dict[str, str]]]
-
-
-def _token_request(name: str, entry: Mapping[str, Any], identify: ClientAuth) -> Request:
-    headers, form = identify(_field(name, entry, "client_id"), _field(name, entry, "client_secret"))
-    form = {"grant_type": "client_credentials", **form}
-    form |= {field: str(entry[field]) for field in ("scope", "audience") if entry.get(field)}
-    return Request(
-        method="POST",
-        target=target_of(entry.get("token_url")),
-        headers={"content-type": "application/x-www-form-urlencoded", "accept": "application/json", **headers},
-        body=urlencode(form).encode(),
-        follows_redirects=False,  # the client's secret goes where the keychain says, and nowhere else
-        response_bytes_max=TOKEN_BYTES_MAX,
-    )
-
-
-def _client_in_header(client_id: str, client_secret: str) -> tuple[dict[str, str], dict[str, str]]:
-    prefix, coded = _basic((quote_plus(client_id), quote_plus(client_secret)))
-    return {"authorization": prefix + coded}, {}
-
-
-def _client_in_form(client_id: str, client_secret: str) -> tuple[dict[str, str], dict[str, str]]:
-    return {}, {"client_id": client_id, "client_secret": client_secret}

@@ -6,20 +6,27 @@ happened on the other side. Messages name the host and never the URL, whose quer
 
 from __future__ import annotations
 
+import os
+
 import aiohttp
 
 from noetl.engine.output import Output, failure
+from noetl.errors import ResultError
 from noetl.tools.http_auth import AuthFailed
-from noetl.tools.http_coding import OverLimit, Undecodable
-from noetl.tools.http_guard import Refused
-from noetl.tools.http_request import Request
+from noetl.web.coding import OverLimit, Undecodable
+from noetl.web.guard import Refused
+from noetl.web.messages import Request
 
-FAULTS = (aiohttp.ClientError, OSError, Refused, AuthFailed, OverLimit, Undecodable)  # a TimeoutError is an OSError
+# what a request may end with instead of an answer; a TimeoutError is an OSError
+FAULTS = (aiohttp.ClientError, OSError, Refused, AuthFailed, OverLimit, Undecodable, ResultError)
 
 
 def failure_of(fault: Exception, request: Request, total_seconds: float | None) -> Output:
     """The output of a request that got no answer, or none that could be read."""
     host = request.target.host
+    unreadable = _unreadable_body(fault)
+    if unreadable is not None:
+        return _failed(request, unreadable.kind, str(unreadable))
     if isinstance(fault, Refused):
         return _failed(request, "client_error", str(fault))
     if isinstance(fault, AuthFailed):
@@ -32,6 +39,12 @@ def failure_of(fault: Exception, request: Request, total_seconds: float | None) 
         message = _timeout_message(fault, request, total_seconds)
         return _failed(request, "timeout", message, retryable=True, is_definite=False)
     return _connection_failure(fault, request)
+
+
+def _unreadable_body(fault: Exception) -> ResultError | None:
+    """What went wrong in a result store: with the body of an answer, or with that of the request as it was sent."""
+    cause = fault if isinstance(fault, ResultError) else fault.__cause__
+    return cause if isinstance(cause, ResultError) else None
 
 
 def _timeout_message(fault: TimeoutError, request: Request, total_seconds: float | None) -> str:
@@ -57,7 +70,8 @@ def _connection_failure(fault: Exception, request: Request) -> Output:
     if isinstance(fault, aiohttp.ClientConnectorDNSError):
         return _failed(request, "connection", f"the name {request.target.host} could not be looked up", retryable=True)
     if isinstance(fault, aiohttp.ClientConnectorError):
-        reason = fault.os_error.strerror or "no connection"
+        # asyncio puts the call into strerror: "Connect call failed ('127.0.0.1', 9)"
+        reason = os.strerror(fault.os_error.errno) if fault.os_error.errno else "no connection"
         return _failed(request, "connection", f"cannot connect to {where}: {reason}", retryable=True)
     message = f"the connection to {where} broke before the whole answer was there"
     return _failed(request, "connection", message, retryable=True, is_definite=False)

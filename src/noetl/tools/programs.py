@@ -8,6 +8,7 @@ which it left in the background goes on. Which programs to run is decided in the
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,8 @@ class Programs:
         return output_of(label, whole, self.settings.result_bytes_max)
 
     async def _run_one(self, program: Program, stdout_bytes_max: int) -> Ending:
-        if program.cwd is not None and not program.cwd.is_dir():
-            raise Refused("not_found", f"the directory to run in, {program.cwd}, is not there")
+        if program.cwd is not None and not os.path.isdir(program.cwd):  # noqa: PTH112 - is_dir raises for a long name
+            raise Refused("not_found", f"the directory to run in, {str(program.cwd)[:1_000]}, is not there")
         try:
             return await run_program(
                 program, self.guard, stdout_bytes_max=stdout_bytes_max, stderr_bytes_max=HELPER_BYTES_MAX

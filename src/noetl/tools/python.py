@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 KIND = Kind(
     name="python",
-    summary="Runs Python code in a process of its own; it sees `input`, the mapping of its named values, "
-    "and each of them as a variable.",
+    summary="Runs Python code in a process of its own (`spec.isolation: process`), a sandbox or the worker itself; "
+    "it sees `input`, the mapping of its named values, and each of them as a variable.",
     fields=(
         Field(name="code", is_template=False, doc="The code. Assign `result`, define main(**input), or return."),
         Field(
             name="script",
             types=(TEXT, MAPPING),
             doc="A .py file with the code: its path beside the playbook or under a script root, "
-            "or {uri, source: {type: file}}.",
+            "or {uri, source: {type: file}}; from the web, {uri, source: {type: http, sha256}}.",
         ),
         Field(
             name="libs",

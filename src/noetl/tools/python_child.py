@@ -1,9 +1,10 @@
 """The program of a warm child of kind python: questions in, answers out, over the socket it is given (children.py).
 
-A question is a JSON mapping of code, name, input, libs, execution_id, memory_bytes and answer_bytes_max. An answer:
+A question is a JSON mapping of code, name, input, context, libs, execution_id, memory_bytes, answer_bytes_max and
+is_last (nothing is asked after it, so its limits cannot be raised again). An answer:
 
     data      the value of the code (python_code.py, json_data.py)
-    error     null, or {kind, message, exception_type, line}
+    error     null, or {kind, message, exception_type, line, traceback} (python_answer.py)
     stdout    what was printed, its first part
     logs      the same in lines, with the number of those left out
 
@@ -24,8 +25,9 @@ import resource
 import struct
 import sys
 
-from noetl.tools.json_data import Unfit, as_json
-from noetl.tools.python_code import MODULE_NAME, file_name, value_of
+from noetl.tools.json_data import as_json
+from noetl.tools.python_answer import Printed, encoded, error_of
+from noetl.tools.python_code import MODULE_NAME, value_of
 
 TYPE_CHECKING = False  # typing is an import of 3 ms, in every child
 if TYPE_CHECKING:
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
 QUESTION_HEADER = struct.Struct("!I")
 ANSWER_HEADER = struct.Struct("!IB")
 READ_BYTES_MAX = 1024 * 1024
-PRINTED_BYTES_MAX = 16 * 1024
-PRINTED_LINES_MAX = 200
-MESSAGE_CHARS_MAX = 2_000
+DESCRIPTORS_MAX = 1024
+ANSWER_MEMORY_BYTES = 16 * 1024 * 1024
 RESIDENT_BYTES_MAX = 512 * 1024 * 1024  # a child that stays above this after a call is spent
 
 
@@ -44,10 +45,17 @@ def serve(descriptor: int) -> None:
     """Answer until the worker closes its end."""
     os.set_inheritable(descriptor, False)  # not for the programs that the code starts
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold secrets
+    limit_descriptors()
     child = Child()
     while (question := receive(descriptor)) is not None:
         answer, is_reusable = child.answer(json.loads(question))
         send(descriptor, ANSWER_HEADER.pack(len(answer), is_reusable) + answer)
+
+
+def limit_descriptors() -> None:
+    """So that code which forgets to close its files fails, and not the machine."""
+    most = least(resource.getrlimit(resource.RLIMIT_NOFILE)[1], DESCRIPTORS_MAX)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def receive(descriptor: int) -> bytes | None:
@@ -72,42 +80,6 @@ def send(descriptor: int, frame: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-class Printed(io.BufferedIOBase):
-    """Takes what the code prints and keeps the first part of it."""
-
-    name = "<printed>"
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        self.kept = bytearray()
-        self.line_breaks = 0
-        self.is_cut = False
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        taken = bytes(data)
-        room = PRINTED_BYTES_MAX - len(self.kept)
-        self.kept += taken[:room]
-        self.line_breaks += taken.count(b"\n")
-        self.is_cut |= len(taken) > room
-        return len(taken)
-
-    def take(self) -> tuple[str, list[str]]:
-        """The text and its lines since the last time."""
-        text = self.kept.decode("utf-8", "replace")
-        lines = text.removesuffix("\n").split("\n")[:PRINTED_LINES_MAX] if text else []
-        if self.line_breaks > len(lines):
-            lines.append(f"… {self.line_breaks - len(lines)} more lines")
-        elif self.is_cut:
-            lines.append("… (cut)")
-        self.start()
-        return text, lines
-
-
 class Child:
     """What stays the same from one question to the next, so that one task's code does not see another's."""
 
@@ -127,40 +99,35 @@ class Child:
         """The answer, and whether this child can be asked again."""
         data, error = b"null", None
         sys.stdout = sys.stderr = self.stream
-        limits = self.limit_memory(question["memory_bytes"])
+        lifted = self.limit_memory(question["memory_bytes"], is_final=question["is_last"])
         try:
             data = as_json(value_of(question), question["answer_bytes_max"])
         except BaseException as raised:  # whatever code may raise is its result
-            error = error_of(raised, question["name"])
+            lift_memory(lifted)  # the words for it need some
+            error = error_of(raised, question["name"], question["code"])
         finally:
-            if limits:
-                resource.setrlimit(resource.RLIMIT_DATA, limits)
+            lift_memory(lifted)
             sys.modules.pop(MODULE_NAME, None)
         is_out_of_memory = error is not None and error["exception_type"] == "MemoryError"
-        is_spent = is_out_of_memory or is_occupied() or is_large()
-        return self.encoded(data, error), not is_spent and self.tidy()
+        is_spent = question["is_last"] or is_out_of_memory or is_occupied() or is_large()
+        answer = encoded(data, error, self.printed)
+        if self.stream.closed:
+            self.open_streams()
+        return answer, not is_spent and self.tidy()
 
-    def limit_memory(self, memory_bytes_max: int) -> tuple[int, int] | None:
-        """Lower the soft limit; the limits as they were, or None if the system does not count memory this way.
+    def limit_memory(self, memory_bytes_max: int, *, is_final: bool) -> tuple[int, int] | None:
+        """Lower the soft limit, and if it is final the hard one too, but for what the answer needs.
 
-        RLIMIT_DATA counts what is private and writable; RLIMIT_AS would count mapped libraries, gigabytes of them.
+        Gives the limits to go back to, or None if the system does not count memory this way. RLIMIT_DATA counts what is
+        private and writable; RLIMIT_AS would count mapped libraries, gigabytes of them.
         """
         if not self.data_bytes:
             return None
-        limits = resource.getrlimit(resource.RLIMIT_DATA)
+        before = resource.getrlimit(resource.RLIMIT_DATA)
         wanted = self.data_bytes + memory_bytes_max
-        hard = limits[1]
-        resource.setrlimit(
-            resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-        )
-        return limits
-
-    def encoded(self, data: bytes, error: dict[str, Any] | None) -> bytes:
-        text, logs = self.printed.take()
-        if self.stream.closed:
-            self.open_streams()
-        rest = json.dumps({"error": error, "stdout": text, "logs": logs}).encode()
-        return b'{"data":' + data + b"," + rest[1:]
+        hard = least(before[1], wanted + ANSWER_MEMORY_BYTES) if is_final else before[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (least(hard, wanted), hard))
+        return (hard, hard) if is_final else before
 
     def tidy(self) -> bool:
         """Put back what the code may have changed; False if that cannot be done."""
@@ -175,37 +142,13 @@ class Child:
         return True
 
 
-def error_of(raised: BaseException, name: str) -> dict[str, Any]:
-    """Why the code failed, for people: type, text and the line of the code, no stack."""
-    if isinstance(raised, Unfit):
-        return {"kind": raised.kind, "message": str(raised), "exception_type": None, "line": None}
-    line = line_of(raised, file_name(name))
-    place = f" (line {line} of {name})" if line else ""
-    kind = type(raised).__name__
-    if isinstance(raised, MemoryError):
-        return {"kind": "limit", "message": f"out of memory{place}", "exception_type": kind, "line": line}
-    text = text_of(raised)
-    message = f"{kind}: {text}{place}" if text else f"{kind}{place}"
-    return {"kind": "exception", "message": message, "exception_type": kind, "line": line}
+def lift_memory(limits: tuple[int, int] | None) -> None:
+    if limits is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
 
 
-def text_of(raised: BaseException) -> str:
-    try:
-        text = str(raised.msg if isinstance(raised, SyntaxError) else raised)
-    except Exception:  # an exception whose __str__ fails must not take the answer with it
-        return ""
-    return text if len(text) <= MESSAGE_CHARS_MAX else f"{text[:MESSAGE_CHARS_MAX]}…"
-
-
-def line_of(raised: BaseException, file: str) -> int | None:
-    """The innermost line of the task's code on the way to the exception."""
-    found = raised.lineno if isinstance(raised, SyntaxError) and raised.filename == file else None
-    step = raised.__traceback__
-    while step is not None and not isinstance(raised, SyntaxError):
-        if step.tb_frame.f_code.co_filename == file:
-            found = step.tb_lineno
-        step = step.tb_next
-    return found
+def least(limit: int, wanted: int) -> int:
+    return wanted if limit == resource.RLIM_INFINITY else min(limit, wanted)
 
 
 def is_occupied() -> bool:

@@ -1,4 +1,4 @@
-"""Inside a child of kind python: the text of a task's code in, the value that it comes to out.
+"""Inside a child of kind python (or inline): the text of a task's code in, the value that it comes to out.
 
 The value is that of a top-level return, else what main() gives, else `result`, else None (UP-02). The code runs as it
 stands, in a new module, with its named values as variables; its exceptions pass through. Nothing here limits it.
@@ -30,14 +30,18 @@ def file_name(name: str) -> str:
     return f"<{name}>"
 
 
-def value_of(question: dict[str, Any]) -> object:
-    """Run the code and give what it came to."""
+def value_of(question: dict[str, Any], module_name: str = MODULE_NAME, **given: object) -> object:
+    """Run the code, in a module of that name and with these names besides, and give what it came to.
+
+    The module stays among the imported ones: dataclasses and typing look a class's module up.
+    """
     code, has_return = compiled(question["code"], file_name(question["name"]))
-    module = ModuleType(MODULE_NAME)
+    module = ModuleType(module_name)
     names = module.__dict__
+    names.update(given)
     names.update(variables(question))
     import_libs(question["libs"], names)
-    sys.modules[MODULE_NAME] = module  # dataclasses and typing look a class's module up
+    sys.modules[module_name] = module
     try:
         exec(code, names)  # noqa: S102 - running an author's code is what this kind is for
         if has_return:
@@ -112,7 +116,7 @@ def variables(question: dict[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
     }
-    whole = {"input": values, "input_data": values, "args": values, "context": {}}
+    whole = {"input": values, "input_data": values, "args": values, "context": question["context"]}
     return {**own, **whole, "execution_id": question["execution_id"]}
 
 

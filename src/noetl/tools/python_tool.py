@@ -1,7 +1,7 @@
-"""kind: python at work: a call in, one Output out. The code itself runs in a warm child (python_child.py).
+"""kind: python at work: a call in, one Output out. The code itself runs elsewhere (python_runners.py).
 
-The worker's side gathers what the child needs (the code of a script file, the secrets under `auth`) and puts the
-child's answer, its death or its lateness into words. It never runs or compiles the code.
+Here is gathered what it needs (the code of a script, the secrets under `auth`), and its answer, the death of its
+process or its lateness is put into words.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from noetl.engine.output import Output, failure
-from noetl.tools.beside import find_file, read_text
-from noetl.tools.children import AnswerTooLarge, ChildDied, Children
+from noetl.secret import CredentialUnavailable, revealed
+from noetl.tools.children import AnswerTooLarge, ChildDied
 from noetl.tools.contract import Call, Hands
-from noetl.tools.isolation import require_process_level
+from noetl.tools.isolation import INLINE, SANDBOX, level_of
+from noetl.tools.python_runners import Runner, Runners
+from noetl.tools.python_source import Sources
 from noetl.tools.refused import Refused
 
-CHILD_MODULE = "noetl.tools.python_child"
-CODE_BYTES_MAX = 1024 * 1024
 ANSWER_EXTRA_BYTES_MAX = 256 * 1024  # beside the data: what was printed, twice, escaped, and the error
 MEBIBYTE = 1024 * 1024
 
@@ -29,6 +29,7 @@ class ChildError(msgspec.Struct, frozen=True):
     message: str
     exception_type: str | None = None
     line: int | None = None
+    traceback: tuple[str, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -44,49 +45,53 @@ class PythonTool:
     times_itself = True
 
     def __init__(self, hands: Hands) -> None:
-        self.hands = hands
-        self.children = Children(CHILD_MODULE, slots=hands.settings.process_slots)
+        self.settings = hands.settings
+        self.runners = Runners(hands.settings)
+        self.sources = Sources(hands.settings)
 
     async def run(self, call: Call) -> Output:
         try:
-            require_process_level(call.spec)
-            question = await self._question(call)
+            level = level_of(call.spec)
+            runner = await self.runners.of(level)
+            question = await self._question(call, is_last=level == SANDBOX)
+            return await self._answer(call, runner, question)
         except Refused as refused:
-            return refused.output
-        return await self._answer(call, question)
+            return msgspec.structs.replace(refused.output, helpers=helpers())
 
     async def close(self) -> None:
-        await self.children.close()
+        await self.runners.close()
+        await self.sources.close()
 
-    async def _question(self, call: Call) -> bytes:
-        code, name = self._code_of(call)
+    async def _question(self, call: Call, *, is_last: bool) -> bytes:
+        code = await self.sources.code_of(call)
         values = call.values
         if auth := call.input.get("auth"):
-            values["auth"] = await self._secrets(auth)
+            values["auth"] = await self._secrets(call, auth)
         question = {
-            "code": code,
-            "name": name,
+            "code": code.text,
+            "name": code.name,
             "input": values,
+            "context": call.context if "context" in code.text else {},  # it can be large, and is seldom read
             "libs": libs_of(call.input.get("libs")),
             "execution_id": str(call.execution_id),
             "memory_bytes": self._memory_mb(call) * MEBIBYTE,
-            "answer_bytes_max": self.hands.settings.result_bytes_max,
+            "answer_bytes_max": self.settings.result_bytes_max,
+            "is_last": is_last,
         }
         try:
             return msgspec.json.encode(question)
         except (TypeError, ValueError, OverflowError) as error:
             raise Refused("type", f"the input of the code cannot be written as JSON: {error}") from error
 
-    async def _answer(self, call: Call, question: bytes) -> Output:
-        bytes_max = self.hands.settings.result_bytes_max
+    async def _answer(self, call: Call, runner: Runner, question: bytes) -> Output:
+        bytes_max = self.settings.result_bytes_max
         try:
-            answer = await self.children.ask(
+            answer = await runner.ask(
                 question, answer_bytes_max=bytes_max + ANSWER_EXTRA_BYTES_MAX, seconds=call.total_seconds
             )
             return output_of(msgspec.json.decode(answer, type=Answer), self._memory_mb(call))
         except TimeoutError:
-            message = f"the code was stopped: it ran longer than {call.total_seconds:g} s (spec.timeout)"
-            return failure("timeout", message, retryable=True, is_definite=False, helpers=helpers())
+            return failure("timeout", lateness(call), retryable=True, is_definite=False, helpers=helpers())
         except ChildDied as death:
             message = f"the process of the code {death} before there was a result"
             return failure("exception", message, is_definite=False, helpers=helpers())
@@ -96,35 +101,33 @@ class PythonTool:
             return failure("exception", f"the process of the code gave no proper answer: {error}", helpers=helpers())
 
     def _memory_mb(self, call: Call) -> int:
-        return int(call.spec.get("memory_mb") or self.hands.settings.python_memory_mb)
+        return int(call.spec.get("memory_mb") or self.settings.python_memory_mb)
 
-    def _code_of(self, call: Call) -> tuple[str, str]:
-        """The code, and what its lines are lines of."""
-        code = call.input.get("code")
-        if code is not None:
-            if not isinstance(code, str):
-                raise Refused("type", f"code must be text, but is {type(code).__name__}")
-            return code, "the code"
-        path = script_path(call.input.get("script"))
-        if not path.endswith(".py"):
-            raise Refused("type", f'script must be a .py file, but is "{path}"')
-        file = find_file(path, call.folder, self.hands.settings.script_roots)
-        return read_text(file, CODE_BYTES_MAX), file.name
-
-    async def _secrets(self, auth: object) -> Any:
+    async def _secrets(self, call: Call, auth: object) -> Any:
         """One name gives its fields; several give a mapping of them."""
         if isinstance(auth, str):
-            return await self._secret(auth)
+            return await self._secret(call, auth)
         names = {str(name): name for name in auth} if isinstance(auth, list | tuple) else auth
         if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names.values()):
             raise Refused("type", "auth must be the name of a credential, a list of names, or a mapping to names")
-        return {alias: await self._secret(name) for alias, name in names.items()}
+        return {alias: await self._secret(call, name) for alias, name in names.items()}
 
-    async def _secret(self, name: str) -> Mapping[str, Any]:
+    async def _secret(self, call: Call, name: str) -> dict[str, Any]:
         try:
-            return await self.hands.credentials.resolve(name)
+            return dict(revealed(dict(await call.credentials.resolve(name))))
         except LookupError as error:
-            raise Refused("auth", str(error.args[0] if error.args else error)) from error
+            is_passing = isinstance(error, CredentialUnavailable) and error.retryable
+            raise Refused("auth", str(error.args[0] if error.args else error), retryable=is_passing) from error
+
+
+def lateness(call: Call) -> str:
+    """What is said of code that is over its time."""
+    if call.spec.get("isolation") == INLINE:
+        return (
+            f"the code ran longer than {call.total_seconds:g} s (spec.timeout) and was abandoned: it runs inside the "
+            "worker, where it cannot be stopped, so it goes on"
+        )
+    return f"the code was stopped: it ran longer than {call.total_seconds:g} s (spec.timeout)"
 
 
 def helpers(answer: Answer | None = None) -> dict[str, Any]:
@@ -140,28 +143,15 @@ def output_of(answer: Answer, memory_mb: int) -> Output:
     message = error.message
     if error.exception_type == "MemoryError":
         message = f"the code may use {memory_mb} MiB and asked for more: {message}. Raise spec.memory_mb"
-    details = {"line": error.line} if error.line else {}
+    details = {"line": error.line, "traceback": list(error.traceback)} if error.line else {}
     return failure(error.kind, message, details=details, helpers=helpers(answer), logs=answer.logs)
-
-
-def script_path(script: object) -> str:
-    """The path, written as text or as {uri, source: {type: file}}."""
-    if isinstance(script, Mapping):
-        source = script.get("source") or {}
-        kind = source.get("type", "file") if isinstance(source, Mapping) else source
-        if kind != "file":
-            raise Refused("type", f'script.source.type must be "file", but is "{kind}"')
-        script = script.get("uri")
-    if not isinstance(script, str) or not script:
-        raise Refused("type", "script must be the path of a file, or {uri, source: {type: file}}")
-    return script.removeprefix("file://")
 
 
 def libs_of(libs: object) -> dict[str, str]:
     """Variable to module."""
     if not libs:
         return {}
-    named = {name: name for name in libs} if isinstance(libs, list | tuple) else libs
+    named = {str(name): name for name in libs} if isinstance(libs, list | tuple) else libs
     if not isinstance(named, Mapping) or not all(isinstance(word, str) for pair in named.items() for word in pair):
         raise Refused("type", "libs must be a list of module names, or a mapping of variable to module name")
     return dict(named)

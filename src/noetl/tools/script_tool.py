@@ -13,6 +13,7 @@ from noetl.tools.program_streams import Program
 from noetl.tools.programs import Programs, as_stdin, environment_of, words_of
 from noetl.tools.refused import Refused
 
+INTERPRETER_CHARACTERS_MAX = 1_000
 FIRST_LINE_BYTES_MAX = 256  # as much of a #! line as Linux reads
 
 
@@ -69,10 +70,13 @@ def interpreter_of(given: object, file: Path) -> list[str]:
 
 
 def split(interpreter: object) -> list[str]:
+    is_usable = isinstance(interpreter, str) and len(interpreter) <= INTERPRETER_CHARACTERS_MAX
     try:
-        words = shlex.split(interpreter) if isinstance(interpreter, str) else []
+        words = shlex.split(str(interpreter)) if is_usable else []
     except ValueError as error:
         raise Refused("type", f"interpreter has quotes that do not close: {error}") from error
     if not words:
-        raise Refused("type", "interpreter must be the name of a program, with its options if need be")
+        raise Refused(
+            "type", f"interpreter must be a program and its options, {INTERPRETER_CHARACTERS_MAX} characters at most"
+        )
     return words

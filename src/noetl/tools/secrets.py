@@ -1,14 +1,32 @@
-"""kind: secrets — fetches a secret by policy, for refresh and rotation."""
+"""kind: secrets — proves a keychain entry, renews it, or waits for its rotation.
 
-from noetl.dsl.kinds import BOOLEAN, Field, Kind
+The declaration, which costs nothing to import; the work is done in secrets_tool.py, loaded when a task needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from noetl.dsl.kinds import BOOLEAN, MAPPING, TEXT, Field, Kind
+
+if TYPE_CHECKING:
+    from noetl.tools.contract import Hands, Tool
+
+ACTIONS = GET, REFRESH, ROTATE = ("get", "refresh", "rotate")
 
 KIND = Kind(
     name="secrets",
-    summary="Refreshes or rotates a keychain entry; the value itself never becomes output.",
+    summary="Proves, refreshes or rotates a keychain entry; the value itself never becomes output.",
     fields=(
-        Field(name="auth", required=True, doc="The keychain entry."),
-        Field(name="action", choices=("get", "refresh", "rotate"), doc="refresh if not given."),
-        Field(name="force", types=(BOOLEAN,), doc="Also when it has not expired."),
+        Field(name="auth", types=(TEXT, MAPPING), required=True, doc="The keychain entry."),
+        Field(name="action", choices=ACTIONS, doc="refresh if not given."),
+        Field(name="force", types=(BOOLEAN,), doc="Refresh also what is not near its end."),
     ),
-    result="{name, kind, expires_at}",
+    result="{name, kind, version, expires_at, renewed}; version and expires_at are null where there is none",
 )
+
+
+def make(hands: Hands) -> Tool:
+    from noetl.tools.secrets_tool import SecretsTool
+
+    return SecretsTool(hands)

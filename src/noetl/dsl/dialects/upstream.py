@@ -7,7 +7,7 @@ Read only with `--compat upstream` or executor.spec.compat: upstream.
     kind: artifact, action: get, result_ref    kind: resolve, ref
     endpoint, credential                       url (http), auth
     payload                                    input; json for http, whose body it is
-    output: {select, store}                    spec.result, on step and task
+    output: {select, store}                    spec.result, on step and task; a store that is a size and no place: none
     set_ctx, set_iter beside the tool          set: {ctx.…, iter.…}
     set: {x}, {{ x }} in the same step         set: {step.x}, {{ step.x }}; on an arc {ctx.x}, {{ ctx.x }} everywhere
     else: {do}, backoff: fixed                 else: {then: {do}}, backoff: none
@@ -42,6 +42,7 @@ from noetl.dsl.kinds import Kind, Kinds
 DEFAULTS = frozenset(("upstream-else", "upstream-join"))  # marks of what is meant but not written
 SCOPES = frozenset("ctx step iter workload input output args outcome event keychain execution_id".split())
 REFERENCE_FIELDS = ("result_ref", "output_ref", "uri")
+TIERS = frozenset("auto memory kv nats_kv object db disk eventlog".split())  # stores that are a size and no place
 LOOPS_MAX = 4
 LOOP_NAMES: dict[tuple[str, ...], str] = {("loop_index",): "iter.index"}
 for _depth in range(LOOPS_MAX):
@@ -166,18 +167,29 @@ def join_payload(tree: Tree, task: Node) -> None:
 
 def move_result(tree: Tree, node: Node) -> None:
     """Storage hints of a step or task stand under its spec."""
+    drop_tier(tree, tree.get(tree.get(node, "spec"), "result"))
     hints, spec = tree.get(node, "output"), tree.get(node, "spec")
     if not tree.is_mapping(hints) or not may_hold(tree, spec) or "result" in tree.keys(spec):
         return
     tree.mark_key(
         "upstream-output", node, "output", old="output: {select, store}", new="spec: {result: {select, store}}"
     )
+    drop_tier(tree, hints)
     if spec is None:
         tree.rename(node, "output", "spec")
         tree.put(node, "spec", tree.mapping([("result", hints)], hints))
     else:
         tree.take(node, "output")
         tree.put(spec, "result", hints)
+
+
+def drop_tier(tree: Tree, hints: Node) -> None:
+    """A store that is chosen by size is the operator's first here: it takes payloads of any size."""
+    store = tree.get(hints, "store")
+    kind = tree.value(tree.get(store, "kind") if tree.is_mapping(store) else store)
+    if isinstance(kind, str) and kind in TIERS:
+        tree.mark_key("upstream-store", hints, "store", old=f"store: {kind}", new="the first of results.stores")
+        tree.take(hints, "store")
 
 
 def name_sets(tree: Tree, node: Node, scope: str) -> set[str]:

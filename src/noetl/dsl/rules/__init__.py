@@ -43,6 +43,8 @@ MODULES = (
     "nl127_other_condition_keyword",
     "nl128_unknown_entry_step",
     "nl129_unknown_output_step",
+    "nl130_secret_in_document",
+    "nl131_credential_document_shape",
     # 2xx step
     "nl201_step_without_name",
     "nl202_duplicate_step",
@@ -87,6 +89,7 @@ MODULES = (
     "nl326_unused_on_unmatched",
     "nl327_hook_without_effect",
     "nl328_impossible_output_value",
+    "nl329_certificate_not_checked",
     # 4xx loop
     "nl401_loop_shape",
     "nl402_bad_iterator_name",
@@ -136,11 +139,14 @@ MODULES = (
     "nl621_unquoted_sql",
     "nl622_no_outer_iteration",
     "nl623_unset_scratch_name",
+    "nl624_value_as_command",
     # 7xx results
     "nl701_data_into_reference",
     "nl702_reference_into_plain_target",
     "nl703_payload_read_off_reference",
     "nl704_unknown_result_store",
+    "nl705_broken_result_schema",
+    "nl706_result_schema_outside_task",
     # 9xx deprecated spelling
     "nl901_deprecated_args",
     "nl902_deprecated_outcome",

@@ -14,7 +14,7 @@ import msgspec
 from noetl.dsl.departures import Path
 from noetl.dsl.draft import Draft
 from noetl.dsl.kinds import Kind
-from noetl.dsl.nodes import AnyNode, Entry, Mapping, Sequence
+from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar, Sequence
 from noetl.dsl.rules.whereabouts import described
 from noetl.dsl.shapes import KNOBS, SHAPES
 
@@ -147,14 +147,14 @@ class _Search:
                 self.add(KNOB, "executor", key, node, "the executor", BELONGS["executor"][key])
         self.layer(node, "the executor")
 
-    def credentials(self, node: AnyNode) -> None:
-        """Secrets under the executor, however deep."""
+    def credentials(self, node: AnyNode, *, is_store: bool = False) -> None:
+        """Secrets under the executor, however deep; a result store names the credential that opens it (RS-06)."""
         if isinstance(node, Mapping):
             for key, entry in node.entries.items():
-                if key.lower() in SECRETS:
+                if key.lower() in SECRETS and not (is_store and key == "auth" and isinstance(entry.value, Scalar)):
                     self.add(CREDENTIAL, "executor", key, node, "the executor")
                 else:
-                    self.credentials(entry.value)
+                    self.credentials(entry.value, is_store=key == "store")
         elif isinstance(node, Sequence):
             for item in node.items:
                 self.credentials(item)

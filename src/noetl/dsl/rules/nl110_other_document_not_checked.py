@@ -1,7 +1,7 @@
 """A document of another kind than Playbook is not checked here.
 
-A file may hold schedules, triggers, tests and credentials beside playbooks, each as a document of its own. They are
-checked when they are registered or run; `noetl check` reads only playbooks and says so.
+A file may hold schedules, triggers and tests beside playbooks, each as a document of its own. They are checked when
+they are registered or run; `noetl check` reads playbooks and credentials, and says what it leaves out.
 
 Wrong:
 
@@ -23,6 +23,7 @@ Spec: PB-01.
 
 from collections.abc import Iterator
 
+from noetl.dsl.credential_documents import CREDENTIAL
 from noetl.dsl.findings import INFO, Finding
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.read import Reading
@@ -35,10 +36,10 @@ RULE = contract.Rule(code="NL110", name="other-document-not-checked", spec=("PB-
 def check(reading: Reading) -> Iterator[Finding]:
     for document in reading.documents:
         kind = document.scalar("kind") if isinstance(document, Mapping) else None
-        if kind and kind.value in OTHER_KINDS:
+        if kind and kind.value in OTHER_KINDS - {CREDENTIAL}:
             yield RULE.at(
                 kind.place,
                 f"this document is a {kind.text}; it is not checked here",
-                why="this command checks playbooks only",
+                why="this command checks playbooks and credentials only",
                 fix="nothing to do: it is checked when it is registered or run",
             )

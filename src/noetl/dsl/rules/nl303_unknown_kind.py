@@ -2,7 +2,8 @@
 
 The kind chooses the tool: its fields, its output, how it runs. Some words look like kinds and are not: there is no
 `sink`, because storing is an ordinary task whose tool returns a reference; there is no `loop`, because a loop is a
-property of the step; and a pipeline is simply the list under `tool`.
+property of the step; and a pipeline is simply the list under `tool`. A kind that a package brings is one when whoever
+runs NoETL has enabled it by name (setting `tools.plugins`); a playbook cannot.
 
 Wrong:
 
@@ -72,7 +73,8 @@ def finding(draft: Draft, task: Task) -> Finding:
     kinds = sorted(draft.kinds)
     word = task.kind.lower()
     plain_why = f"kinds here: {listed(kinds, 20)}"
-    why, fix = NOT_KINDS.get(word, (plain_why, guess(word, task.kind, kinds)))
+    absence = draft.kinds.absence(task.kind)
+    why, fix = absence or NOT_KINDS.get(word, (plain_why, guess(word, task.kind, kinds)))
     return RULE.at(
         kind_place(task),
         f'{said(task)} has the kind "{task.kind}", which no tool answers to',

@@ -2,7 +2,8 @@
 
 `auth` names an entry of the playbook's `keychain`. The server proves before the run that every declared credential can
 be had; one that is used without being declared would be missed in the middle of the work. `auth` takes the name, not
-the value: the worker hands the secret to the tool, and no template ever holds it.
+the value: the worker hands the secret to the tool, and no template ever holds it. The `auth` of a result store
+(`spec.result.store`) is checked in the same way.
 
 Wrong:
 
@@ -37,6 +38,7 @@ from noetl.dsl.rules import contract
 from noetl.dsl.rules.key_repairs import replace_value
 from noetl.dsl.rules.pipelines import said
 from noetl.dsl.rules.reference_paths import whole_path
+from noetl.dsl.rules.result_stores import chosen_stores
 
 RULE = contract.Rule(code="NL323", name="unknown-credential", spec=("KC-03", "KC-07"), also=(WARNING,))
 
@@ -51,7 +53,11 @@ def check(draft: Draft) -> Iterator[Finding]:
             if is_template(node):
                 yield from from_template(draft, task, node)
             elif node.text not in declared:
-                yield undeclared(draft, task, node, list(declared))
+                yield undeclared(draft, said(task), node, list(declared))
+    for chosen in chosen_stores(draft):
+        auth = chosen.node.get("auth") if isinstance(chosen.node, Mapping) else None
+        if isinstance(auth, Scalar) and auth.text not in declared:
+            yield undeclared(draft, f"the result store of {chosen.owner}", auth, list(declared))
 
 
 def auths(draft: Draft, task: Task) -> Iterator[Scalar]:
@@ -78,11 +84,11 @@ def names_in(node: AnyNode) -> Iterator[Scalar]:
                 yield from names_in(entry.value)
 
 
-def undeclared(draft: Draft, task: Task, node: Scalar, declared: list[str]) -> Finding:
+def undeclared(draft: Draft, owner: str, node: Scalar, declared: list[str]) -> Finding:
     has = f"the keychain has {listed(declared)}" if declared else "this playbook has no keychain"
     return RULE.at(
         node.place,
-        f'{said(task)} signs in with "{node.text}", which the keychain does not declare',
+        f'{owner} signs in with "{node.text}", which the keychain does not declare',
         why=f"credentials are proved before the run, by their names; {has}",
         fix=did_you_mean(node.text, declared, f"declare it: keychain: [{{ name: {node.text}, kind: … }}]"),
         severity=WARNING if draft.is_upstream else ERROR,  # there, credentials are known to the server alone

@@ -39,7 +39,7 @@ ENVELOPE: Fields = {
     "data": (),
     "ref": (),
     "error": ("kind", "retryable", "message", "details"),
-    "meta": ("attempt", "duration_ms", "ts", "trace"),
+    "meta": ("attempt", "duration_ms", "ts", "trace", "selected"),
 }
 LOOP: Fields = {"loop": ("total", "done", "failed", "skipped")}
 EVENT: Fields = dict.fromkeys(

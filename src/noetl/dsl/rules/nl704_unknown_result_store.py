@@ -1,7 +1,8 @@
 """Results are sent to a store that does not exist.
 
 `spec.result.store` says where results that are too large for the event log are kept: a name, or a mapping with `kind`
-and what that store needs.
+and what that store needs. For the whole playbook it may stand under `executor.spec.result` or
+`executor.spec.policy.results`.
 
 Wrong:
 
@@ -27,7 +28,7 @@ from noetl.dsl.draft import Draft
 from noetl.dsl.findings import WARNING, Finding, did_you_mean, listed
 from noetl.dsl.nodes import Mapping, Scalar, describe
 from noetl.dsl.rules import contract
-from noetl.dsl.rules.pipelines import said
+from noetl.dsl.rules.result_stores import Chosen, chosen_stores
 
 RULE = contract.Rule(code="NL704", name="unknown-result-store", spec=("RS-06",), severity=WARNING)
 
@@ -43,30 +44,16 @@ SYNONYMS = {
 
 
 def check(draft: Draft) -> Iterator[Finding]:
-    for owner, spec in specs(draft):
-        result = spec.mapping("result") if spec else None
-        if result and "store" in result.entries:
-            yield from faults(owner, result)
+    for chosen in chosen_stores(draft):
+        yield from faults(chosen)
 
 
-def specs(draft: Draft) -> Iterator[tuple[str, Mapping | None]]:
-    """Every spec that can say where results go."""
-    yield "the executor", draft.executor_spec
-    for step in draft.steps:
-        yield f'step "{step.name}"', step.spec
-        for loop in step.loops:
-            yield f'the loop of step "{step.name}"', loop.spec
-    for task in draft.tasks:
-        yield said(task), task.spec
-
-
-def faults(owner: str, result: Mapping) -> Iterator[Finding]:
-    store = result.entries["store"].value
-    key = result.entries["store"].key
+def faults(chosen: Chosen) -> Iterator[Finding]:
+    owner, key, store = chosen
     named = store.get("kind") if isinstance(store, Mapping) else store
     why = f"stores: {listed(STORES)}"
     if (isinstance(named, Scalar) and named.text in STORES) or (named is not None and is_template(named)):
-        return
+        return  # a template there is a fault of its own: NL125
     if isinstance(named, Scalar) and isinstance(named.value, str) and named.value:
         synonym = SYNONYMS.get(named.text.lower())
         fix = f'did you mean "{synonym}"?' if synonym else did_you_mean(named.text, STORES, "name one of these")

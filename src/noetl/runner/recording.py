@@ -1,0 +1,111 @@
+"""An output as the log can hold it: what is too large for a row goes to a result store first (RS-01, RS-06).
+
+An output comes in; two envelopes go out, the one that is recorded and the one that the pipeline goes on with, which has
+the payload in hand. The limit is the playbook's `limits.max_payload_bytes`; with `results.reference_first`, or where a
+template reads `output.ref`, a payload is stored whatever its size. Nothing is recorded here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from noetl.dsl.model import Playbook, Task
+from noetl.engine.events import LoopIterationDone, StepDone, TaskDone
+from noetl.engine.output import Output, envelope
+from noetl.engine.rows import payload_bytes_max, row_bytes_max
+from noetl.engine.values import plain
+from noetl.engine.views import stored
+from noetl.references import is_reference
+from noetl.runner.excerpts import excerpt
+from noetl.runner.shortening import cut, shrunk
+from noetl.tools.contract import Results
+
+LINES_LEFT_OUT = "(what it printed is left out: the row is full)"
+HELPERS_BYTES_MAX = 16 * 1024
+DETAILS_BYTES_MAX = 4 * 1024
+MESSAGE_CHARACTERS_MAX = 4_000
+SMALL_CHARACTERS_MAX = 256
+SMALL_BYTES_MAX = 6 * SMALL_CHARACTERS_MAX + 2  # every character escaped, and the quotes
+
+encode = msgspec.json.Encoder().encode
+Finished = TaskDone | StepDone | LoopIterationDone
+
+
+async def kept(
+    playbook: Playbook, task: Task, output: Output, meta: dict[str, Any], results: Results
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An output in hand and as it is recorded; what is large, or wanted as a reference, is stored."""
+    made = envelope(output, meta)
+    if is_reference(output.data):  # RS-05: a returned value of reference shape becomes output.ref
+        made["ref"] = made.pop("data")
+        return made, made
+    if output.ref is not None and output.data is None:
+        del made["data"]
+        return made, made
+    is_wanted = task.wants_reference or playbook.settings.reference_first
+    size_max = payload_bytes_max(playbook)
+    if not is_wanted and is_small(output.data, size_max):
+        return made, made
+    payload = plain(output.data)
+    data = encode(payload)
+    if len(data) <= size_max and not is_wanted:
+        return made, made
+    is_left_out = len(data) > size_max or playbook.settings.reference_first
+    beside = excerpt(playbook, task, payload) if is_left_out else {}
+    made["ref"] = (await results.store(data)).as_data()
+    if not is_left_out:
+        return made, made
+    made["meta"].update(beside)
+    made["meta"]["is_stored"] = True  # by us, so that a redelivery puts it back into the pipeline's hands
+    return made, {name: value for name, value in made.items() if name != "data"}
+
+
+async def fitted(playbook: Playbook, event: Finished, task: Task | None, results: Results) -> Finished:
+    """An event that a row can hold: a payload that the rest leaves no room for is stored too."""
+    output = event.output
+    size_max = row_bytes_max(playbook)
+    if output is None or (is_small(output.get("data"), size_max) and not has_more(event)):
+        return event
+    if len(encode(event)) <= size_max:
+        return event
+    if "data" in output:
+        beside = excerpt(playbook, task, output["data"]) if task else {}
+        event = msgspec.structs.replace(event, output=await _stored(output, beside, results))
+    if isinstance(event, TaskDone) and event.logs and len(encode(event)) > size_max:
+        event = msgspec.structs.replace(event, logs=[LINES_LEFT_OUT])
+    return event
+
+
+async def _stored(output: dict[str, Any], beside: dict[str, Any], results: Results) -> dict[str, Any]:
+    """A recorded envelope with its data outside the log."""
+    reference = output["ref"] or (await results.store(encode(output["data"]))).as_data()
+    return stored({**output, "meta": {**output["meta"], **beside}}, reference)
+
+
+def bounded(playbook: Playbook, output: Output) -> Output:
+    """An output whose helpers and error fit beside its data, or beside a reference to it: long texts are cut."""
+    share = row_bytes_max(playbook) // 4
+    if output.helpers:
+        output = msgspec.structs.replace(output, helpers=shrunk(output.helpers, min(HELPERS_BYTES_MAX, share)))
+    if output.error is not None:
+        details = shrunk(output.error.details, min(DETAILS_BYTES_MAX, share))
+        message = cut(output.error.message, min(MESSAGE_CHARACTERS_MAX, share))
+        if details is not output.error.details or message is not output.error.message:
+            error = msgspec.structs.replace(output.error, message=message, details=details)
+            output = msgspec.structs.replace(output, error=error)
+    return output
+
+
+def has_more(event: Finished) -> bool:
+    """Whether something of any size stands in an event besides its output."""
+    return bool(event.patches or (isinstance(event, TaskDone) and (event.held or event.logs)))
+
+
+def is_small(data: Any, bytes_max: int) -> bool:
+    """Whether a payload surely fits, without encoding it."""
+    kind = type(data)
+    if bytes_max < SMALL_BYTES_MAX:
+        return False
+    return kind is bool or kind is int or data is None or (kind is str and len(data) < SMALL_CHARACTERS_MAX)

@@ -1,0 +1,100 @@
+"""One statement on a connection: text and values in, rows in chunks out.
+
+Rows come from the server a chunk at a time, so that an answer that is too large is seen before it is in memory.
+psycopg's own `stream` does the same, but only for statements that give rows and without the count of those affected;
+here its parts are put together for statements of every sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import psycopg
+from psycopg import AsyncConnection, abc, generators, pq
+from psycopg.adapt import PyFormat, Transformer
+
+from noetl.tools.postgres_failures import Failed
+
+CHUNK_ROWS = 256
+COLUMN_NAMES_MAX = 1_700  # more columns than a server gives
+
+Connection = AsyncConnection[Any]
+
+_ROWS = frozenset((pq.ExecStatus.TUPLES_OK, pq.ExecStatus.TUPLES_CHUNK))
+_CHANGES = frozenset((b"INSERT", b"UPDATE", b"DELETE", b"MERGE", b"COPY"))
+_COPY = frozenset((pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH))
+
+
+class Chunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of an answer. `columns` is None for a statement that gives no rows; the last chunk has the count."""
+
+    columns: tuple[str, ...] | None = None
+    rows: list[dict[str, Any]] = []
+    affected_rows: int = 0
+
+
+async def answer_of(connection: Connection, text: str, values: Sequence[Any]) -> AsyncGenerator[Chunk, None]:
+    """Run a statement and give its answer in chunks. To leave early, close the connection."""
+    transformer = Transformer(connection)
+    _send(connection, transformer, text, values)
+    await connection.wait(generators.send(connection.pgconn))
+    columns: tuple[str, ...] | None = None
+    while (result := await connection.wait(generators.fetch(connection.pgconn))) is not None:
+        if result.status in _ROWS:
+            transformer.set_pgresult(result, set_loaders=columns is None)
+            columns = columns or _column_names(result)
+            rows = transformer.load_rows(0, result.ntuples, _row_maker(columns))
+            yield Chunk(columns=columns, rows=rows, affected_rows=_affected_rows(result))
+        elif result.status == pq.ExecStatus.COMMAND_OK:
+            yield Chunk(affected_rows=_affected_rows(result))
+        elif result.status in _COPY:
+            raise Failed("type", "COPY … FROM STDIN and TO STDOUT are written as copy: {into: …} and copy: {from: …}")
+        elif result.status != pq.ExecStatus.EMPTY_QUERY:
+            await _drain(connection)
+            raise psycopg.errors.error_from_result(result, connection.info.encoding)
+
+
+async def _drain(connection: Connection) -> None:
+    """Read on to the end of a failed statement; a server that went away has said why already."""
+    with suppress(psycopg.Error):
+        while await connection.wait(generators.fetch(connection.pgconn)) is not None:
+            pass
+
+
+def _send(connection: Connection, transformer: abc.Transformer, text: str, values: Sequence[Any]) -> None:
+    """Hand a statement to libpq, its rows to come in chunks."""
+    pgconn, query = connection.pgconn, text.encode()
+    dumped = transformer.dump_sequence(values, [PyFormat.TEXT] * len(values))
+    pgconn.send_query_params(query, dumped, param_types=transformer.types, param_formats=transformer.formats)
+    pgconn.set_chunked_rows_mode(CHUNK_ROWS)
+
+
+def _column_names(result: pq.abc.PGresult) -> tuple[str, ...]:
+    """The names of the columns; a name that comes again is kept apart: id, id_2."""
+    names: dict[str, None] = {}
+    for index in range(min(result.nfields, COLUMN_NAMES_MAX)):
+        name = (result.fname(index) or b"").decode()
+        names[_new_name(name, names)] = None
+    return tuple(names)
+
+
+def _new_name(name: str, names: dict[str, None]) -> str:
+    if name not in names:
+        return name
+    return next(made for number in range(2, COLUMN_NAMES_MAX) if (made := f"{name}_{number}") not in names)
+
+
+def _affected_rows(result: pq.abc.PGresult) -> int:
+    """How many rows a statement changed; rows that it only gave do not count."""
+    tag = (result.command_status or b"").partition(b" ")[0]
+    return (result.command_tuples or 0) if tag in _CHANGES else 0
+
+
+def _row_maker(columns: tuple[str, ...]) -> Any:
+    def row(values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(columns, values, strict=True))
+
+    return row

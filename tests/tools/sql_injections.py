@@ -1,0 +1,103 @@
+"""The classic SQL injections, by what each tries; as values they are data like any other."""
+
+OUT_OF_QUOTES = (
+    "'",
+    "''",
+    "'''",
+    '"',
+    '""',
+    "`",
+    "' OR '1'='1",
+    "' OR 1=1--",
+    "' OR 1=1#",
+    "' OR 1=1/*",
+    "') OR ('1'='1",
+    "')) OR (('1'='1",
+    "' OR 'x' LIKE '%",
+    "admin'--",
+    "admin'/*",
+    "admin' #",
+    '" OR ""="',
+    '" OR 1=1--',
+    "1' ORDER BY 100--",
+    "' AND 1=0 UNION ALL SELECT 'a', 'b'--",
+)
+FURTHER_STATEMENTS = (
+    "; DROP TABLE users",
+    "'; DROP TABLE users;--",
+    "1; DROP TABLE users",
+    "'; DELETE FROM users WHERE 'a'='a",
+    "'; UPDATE users SET admin = true;--",
+    "'); DROP TABLE users;--",
+    "'; TRUNCATE users CASCADE; SELECT '",
+    "'; COPY users TO PROGRAM 'sh';--",
+    "'; SELECT pg_sleep(10);--",
+    "'; COMMIT; BEGIN;--",
+    ";;;",
+    "x';\n--\nDROP TABLE users",
+)
+NUMBERS = (
+    "1 OR 1=1",
+    "1) OR (1=1",
+    "-1 UNION SELECT NULL, NULL",
+    "0x31",
+    "1e309",
+    "1 AND (SELECT count(*) FROM pg_user) > 0",
+    "1||pg_sleep(5)",
+    "(SELECT version())",
+    "CAST((SELECT current_user) AS int)",
+    "1::int; SELECT 1",
+)
+OTHER_QUOTES = (
+    "$$",
+    "$$; DROP TABLE users; $$",
+    "$tag$",
+    "$a$; SELECT 1; $a$",
+    "$1",
+    "$2",
+    "$",
+    "E'",
+    "E'\\'",
+    "U&'\\0027",
+    "\\",
+    "\\'",
+    "\\'; DROP TABLE users;--",
+    "\\\\'",
+    "\\x27 OR 1=1",
+    "\\047 OR 1=1",
+    "\\u0027",
+    "%27 OR 1=1",
+)
+COMMENTS = (
+    "--",
+    "-- \n",
+    "/*",
+    "*/",
+    "/* */",
+    "/*!50000 UNION SELECT 1*/",
+    "*/ DROP TABLE users; /*",
+    "#",
+    "\n",
+    "\r\n",
+)
+PLACEHOLDERS = ("?", ":name", ":1", "%s", "%(name)s", "%%", "{0}", "{{ 7 * 7 }}", "{% raw %}", "@p1", "@@version")
+UNICODE = (
+    "\u02bc OR 1=1",  # letters that look like a quote, or are folded into one
+    "\uff07 OR 1=1",
+    "\u2019; DROP TABLE users",
+    "\u00a0OR\u00a01=1",
+    "\u202e'",
+    "\ufeff'",
+    "\U0001f600'",
+    "\x01\x1f'",
+)
+
+INJECTIONS = (
+    *OUT_OF_QUOTES,
+    *FURTHER_STATEMENTS,
+    *NUMBERS,
+    *OTHER_QUOTES,
+    *COMMENTS,
+    *PLACEHOLDERS,
+    *UNICODE,
+)
