@@ -44,6 +44,11 @@ def task_of(fields: str) -> dict:
             "kind: noop, output: { select: [a], store: { kind: files } }",
             {"kind": "noop", "spec": {"result": {"select": ["a"], "store": {"kind": "files"}}}},
         ),
+        (
+            "kind: noop, output: { select: [a], store: { kind: auto } }",
+            {"kind": "noop", "spec": {"result": {"select": ["a"]}}},
+        ),
+        ("kind: noop, spec: { result: { ttl: 60, store: kv } }", {"kind": "noop", "spec": {"result": {"ttl": 60}}}),
     ],
 )
 def test_fields_with_another_name_are_understood(old, new):
@@ -54,6 +59,55 @@ def test_fields_with_another_name_are_understood(old, new):
 @pytest.mark.parametrize("kind", ["postgres", "duckdb"])
 def test_credential_is_auth(kind):
     assert task_of(f"kind: {kind}, credential: pg, command: x") == {"kind": kind, "auth": "pg", "command": "x"}
+
+
+@pytest.mark.spec("UP-03")
+@pytest.mark.parametrize(
+    ("kind", "pool", "spec"),
+    [
+        ("postgres", "pool: { min_size: 1, max_size: 4 }", {"spec": {"pool": {"max": 4}}}),
+        ("postgres", "pool: { max_size: 4 }, spec: { pool: { max: 9 } }", {"spec": {"pool": {"max": 9}}}),
+        ("postgres", "pool: { max_size: 4 }, spec: { timeout: 9 }", {"spec": {"timeout": 9, "pool": {"max": 4}}}),
+        ("postgres", "pool: { timeout: 4 }", {}),
+        ("duckdb", "pool: { max_size: 4 }", {}),
+    ],
+)
+def test_of_a_pool_its_size_is_kept_where_the_kind_has_one(kind, pool, spec):
+    assert task_of(f"kind: {kind}, auth: pg, command: x, {pool}") == {
+        "kind": kind,
+        "auth": "pg",
+        "command": "x",
+        **spec,
+    }
+
+
+MIGRATED_TASK = """
+    workflow:
+      - step: a
+        output:
+          store: { kind: auto }  # by size
+          select: [total]
+        tool:
+          kind: postgres
+          credential: pg  # who
+          command: SELECT 1
+          pool: { min_size: 1, max_size: 4 }
+    keychain: [{ name: pg, kind: postgres_credential }]
+    """
+
+
+@pytest.mark.spec("UP-03", "PB-11")
+def test_results_and_pools_are_migrated_and_mean_the_same():
+    text = HEAD + textwrap.dedent(MIGRATED_TASK).lstrip("\n")
+
+    done = migrate(text, "t.yaml", declarations)
+
+    assert remaining(text, done, "t.yaml", declarations).findings == []
+    new = meaning(check(done.text, "t.yaml", declarations, is_strict=True))
+    assert new == meaning(check(text, "t.yaml", declarations, is_upstream=True))
+    assert "pool: { max: 4 }" in done.text
+    assert "auto" not in done.text
+    assert "credential: pg" not in done.text
 
 
 @pytest.mark.spec("UP-07")

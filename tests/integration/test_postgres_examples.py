@@ -63,7 +63,7 @@ def test_pages_of_an_api_are_streamed_into_a_table(noetl, api_url, database_url)
             "SELECT list, count(*), sum(jsonb_array_length(body)) FROM rows GROUP BY list ORDER BY list"
         ).fetchall()
 
-    assert (found["status"], found["output"]["data"]) == ("success", {"done": 2, "missing": []})
+    assert (found["status"], found["output"]["data"]) == ("success", {"done": 2, "failed": 0, "missing": []})
     assert stored == [("/orders", 3, 120), ("/users", 3, 230)]
 
 

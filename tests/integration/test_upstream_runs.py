@@ -15,6 +15,7 @@ HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
 
 SQL = """
     metadata: {name: orders, path: field/orders}
+    keychain: [{name: warehouse, kind: postgres_credential}]
     workload: {customer: "O'Brien; DROP TABLE field_orders; --"}
     workflow:
       - step: prepare
@@ -89,6 +90,7 @@ def test_many_statements_give_a_value_each_and_that_of_the_last(field: Callable[
 def test_a_statement_that_fails_fails_the_step_unless_a_rule_says_otherwise(field: Callable[..., Ended]) -> None:
     body = """
         metadata: {name: broken}
+        keychain: [{name: warehouse, kind: postgres_credential}]
         workflow:
           - step: ask
             tool:
@@ -110,6 +112,7 @@ def test_children_fill_a_table_and_their_caller_reads_what_the_named_step_gave(
 ) -> None:
     child = """
         metadata: {name: score}
+        keychain: [{name: warehouse, kind: postgres_credential}]
         executor: {spec: {compat: upstream}}
         workload: {user: nobody}
         workflow:
@@ -118,16 +121,17 @@ def test_children_fill_a_table_and_their_caller_reads_what_the_named_step_gave(
               kind: postgres
               credential: warehouse
               command: |
-                CREATE TABLE IF NOT EXISTS field_scores (who text, points int);
+                SET LOCAL application_name = 'field; scores';
                 INSERT INTO field_scores VALUES ('{{ workload.user }}', length('{{ workload.user }}')) RETURNING points;
             next: {arcs: [{step: tidy}]}
           - {step: tidy, tool: {kind: noop, input: {tidied: true}}}
         """
     caller = """
         metadata: {name: scores}
+        keychain: [{name: warehouse, kind: postgres_credential}]
         workflow:
           - step: start
-            tool: {kind: noop}
+            tool: {kind: postgres, auth: warehouse, command: "CREATE TABLE field_scores (who text, points int)"}
             next: {spec: {mode: inclusive}, arcs: [{step: ada}, {step: grace}]}
           - step: ada
             tool: {kind: playbook, path: score, return_step: write, payload: {user: Ada}}
@@ -139,7 +143,8 @@ def test_children_fill_a_table_and_their_caller_reads_what_the_named_step_gave(
             tool:
               kind: python
               args: {points: "{{ [ada.rows[0].points, grace.rows[0].points] }}"}
-              code: result = {"total": sum(points)}
+              code: |
+                result = {"total": sum(points)}
         """
 
     done = succeeded(field(caller, score=child))

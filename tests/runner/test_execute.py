@@ -429,3 +429,21 @@ def test_the_helper_of_a_kind_is_there_however_a_task_failed(tmp_path: Path) -> 
 
     assert ran.ctx["http"] == {"status": None, "headers": None, "request_id": None, "url": None}
     assert ran.ctx["shell"] == {"exit_code": None, "stdout": None, "stderr": None}
+
+
+@pytest.mark.spec("TK-15")
+def test_two_stores_never_have_the_same_idempotency_key(tmp_path: Path) -> None:
+    playbook = """
+        workflow:
+          - step: start
+            tool:
+              - name: t
+                kind: noop
+                input: {key: "{{ _key }}"}
+                set: {ctx.key: "{{ output.data.key }}"}
+        """
+
+    keys = [run(tmp_path / home, playbook).ctx["key"] for home in ("one", "two")]
+
+    assert [key.partition(".")[2] for key in keys] == ["1:1:-1:t:1.0"] * 2  # both count from 1
+    assert keys[0] != keys[1]

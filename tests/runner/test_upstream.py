@@ -323,8 +323,26 @@ def test_what_a_child_selected_is_read_by_its_caller(tmp_path: Path) -> None:
     assert ran.output["data"] == {"seen": [500, "p2"]}
 
 
+@pytest.mark.spec("UP-07")
+def test_what_is_selected_has_its_name_also_while_the_payload_is_small(tmp_path: Path) -> None:
+    ran = upstream(
+        tmp_path,
+        """
+        workflow:
+          - step: make
+            output: {select: [{path: "$.items[1].id", as: second}]}
+            tool: {kind: python, code: "result = {'items': [{'id': 5}, {'id': 6}]}"}
+            next: {arcs: [{step: end, when: "{{ make.second == 6 and output.data.second == 6 }}"}]}
+          - {step: end, tool: {kind: noop, input: {second: "{{ make.second }}", whole: "{{ make }}"}}}
+        """,
+    )
+
+    assert ran.output["data"] == {"second": 6, "whole": {"items": [{"id": 5}, {"id": 6}]}}
+
+
 @pytest.mark.spec("RS-04")
-def test_without_the_upstream_surface_what_was_selected_is_in_the_meta_of_the_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_without_the_upstream_surface_what_was_selected_is_in_the_meta_of_the_output(tmp_path: Path, size: int) -> None:
     ran = run(
         tmp_path,
         """
@@ -332,11 +350,11 @@ def test_without_the_upstream_surface_what_was_selected_is_in_the_meta_of_the_ou
           - step: make
             tool:
               kind: python
-              code: "result = {'total': 5, 'text': 'x' * 100_000}"
+              code: "result = {'total': 5, 'text': 'x' * SIZE}"
               spec: {result: {select: [total]}}
             next: {arcs: [{step: read, when: "{{ output.meta.selected.total == 5 }}"}]}
           - {step: read, tool: {kind: noop, input: {total: "{{ make.meta.selected.total }}"}}}
-        """,
+        """.replace("SIZE", str(size)),
     )
 
     assert ran.output["data"] == {"total": 5}

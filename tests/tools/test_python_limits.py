@@ -20,7 +20,7 @@ from tests.tools.python_parts import KIND, error_of, failed, one_slot_tool, valu
 
 FLOOD = """
 import os
-for descriptor in range(3, 20):
+for descriptor in range(3, 1024):
     try:
         os.write(descriptor, bytes([255] * 5))
     except OSError:

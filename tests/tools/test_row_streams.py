@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.tools.copy_text import array_literal, copy_text
-from noetl.tools.row_streams import BadRows, Batch, batches
+from noetl.tools.copy_text import Special, array_literal, copy_text
+from noetl.tools.row_batches import BadRows, Batch, FlatBatch
+from noetl.tools.row_streams import batches, batches_to_copy
 
 NAMES = ("id", "näme", "a b")
 VALUES = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.lists(st.integers(0, 9))
@@ -149,7 +150,7 @@ async def test_a_quote_that_never_closes_costs_one_pass_over_a_piece():
 
 
 async def test_a_row_without_an_end_is_not_held_for_ever(monkeypatch):
-    monkeypatch.setattr("noetl.tools.row_streams.ROW_BYTES_MAX", 1000)
+    monkeypatch.setattr("noetl.tools.row_batches.ROW_BYTES_MAX", 1000)
 
     for data, row_format in ((b'{"a": "' + b"x" * 3000, "ndjson"), (b'[{"a": "' + b"x" * 3000, "json")):
         assert "longer than 1000 bytes" in await fault(data, row_format, size=100)
@@ -163,3 +164,44 @@ def test_copy_escapes_what_would_end_a_value_or_a_row():
 
 def test_a_list_for_an_array_column_is_an_array():
     assert array_literal([1, None, 'a"b\\', [True]]) == '{"1",NULL,"a\\"b\\\\",{"true"}}'
+
+
+NUMBERS = st.sampled_from(["1.10", "1e5", "0.00000001", "-2E-7", "12345678901234567890.5", "7"])
+FLAT_VALUES = st.text(max_size=5) | st.sampled_from(["construed", "null", "[x]", "True"]) | NUMBERS | st.booleans()
+
+
+def line_of(row, raw):
+    """A row as JSON, numbers as they are in `raw`."""
+    cells = [f"{json.dumps(name)}: {value if name in raw else json.dumps(value)}" for name, value in row.items()]
+    return "{" + ", ".join(cells) + "}"
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries({"n": NUMBERS, "t": FLAT_VALUES, "b": st.booleans() | st.none()}), min_size=1),
+    size=st.integers(1, 200),
+    row_format=st.sampled_from(("ndjson", "json")),
+)
+async def test_rows_are_copied_as_the_same_text_with_and_without_a_look_at_each_value(rows, size, row_format):
+    lines = [line_of(row, {"n"}) for row in rows]
+    data = ("\n".join(lines) if row_format == "ndjson" else f"[{', '.join(lines)}]").encode()
+    special = Special(booleans=frozenset("b"))
+    looked_at = [copy_text(batch, special) async for batch in batches(pieces(data, size), row_format)]
+
+    found = [copy_text(batch, special) async for batch in batches_to_copy(pieces(data, size), row_format, None, {"b"})]
+
+    assert b"".join(found) == b"".join(looked_at)
+
+
+async def test_plain_rows_need_no_look_at_each_value_and_others_do():
+    sorts = {
+        b'{"a": 1.50, "b": true}\n{"a": 2, "b": false}\n': FlatBatch,
+        b'{"a": 1.50, "b": null}\n': Batch,
+        b'{"a": true, "b": 1}\n': Batch,
+        b'{"a": "construed", "b": 1}\n': Batch,
+        b'{"a": {"c": 1}, "b": 1}\n': Batch,
+        b'{"a": "x\\ty", "b": 1}\n': Batch,
+    }
+
+    for data, sort in sorts.items():
+        found = [batch async for batch in batches_to_copy(pieces(data, 100), "ndjson", None, {"b"})]
+        assert [type(batch) for batch in found] == [sort], data

@@ -45,7 +45,8 @@ def transparent(output: Envelope) -> Any:
     if not isinstance(payload, dict):
         return Payload(shown, more) if more else shown
     of_body = {"body": payload} if output.get("http") else {}
-    return Payload(payload, {**more, **of_body, **{name: shown.get(name) for name in OF_ENVELOPE}})
+    of_envelope = {name: shown.get(name) for name in OF_ENVELOPE}
+    return Payload(payload, {**more, **of_body, **of_envelope, **_selected(shown)})
 
 
 def transparent_output(output: Envelope) -> Envelope:
@@ -54,7 +55,7 @@ def transparent_output(output: Envelope) -> Envelope:
     if type(payload) is Stored:
         output = {**output, "data": Stored({**more, **_selected(output)})}
     elif isinstance(payload, dict):
-        output = {**output, "data": Payload(payload, {})}
+        output = {**output, "data": Payload(payload, _selected(output))}
     return Payload(output, more) if more else output
 
 
@@ -81,7 +82,7 @@ def _of_stored(output: Envelope) -> dict[str, Any]:
 
 
 def _selected(output: Envelope) -> dict[str, Any]:
-    """The fields of a stored payload that its task's `spec.result.select` names."""
+    """The fields that the task's `spec.result.select` names, under their own names."""
     found: dict[str, Any] = output["meta"].get("selected") or {}
     return found
 

@@ -1,8 +1,9 @@
-"""What of a payload stays readable beside its reference (RS-01, UP-07).
+"""What of a payload can be read without fetching it, once it is stored (RS-01, UP-07).
 
-A payload that is about to be stored comes in; what its envelope's `meta` keeps of it goes out: `selected`, the fields
-that `spec.result.select` names, and under the upstream surface `preview`, how it begins. Both are small, for they stand
-in the row whose payload was too large; what is selected is whole or refused, since playbooks decide by it.
+A payload comes in; what its envelope's `meta` keeps of it goes out: `selected`, the fields that `spec.result.select`
+names, and under the upstream surface `preview`, how a stored payload begins. Both are small, for they stand in the row
+that the payload may be too large for. What is selected is whole or refused, and there whether the payload is stored or
+not, since playbooks decide by it.
 
     select: [total, paging.next, {path: "$.items[0].id", as: first}]      or      select: {first: items.0.id}
 """
@@ -26,33 +27,33 @@ from noetl.runner.shortening import begun
 
 SELECTED_BYTES_MAX = 4 * 1024
 PREVIEW_BYTES_MAX = 1024
+SHARE = 8  # of a row, each of them may take this part at most
 
 _INDEX = re.compile(r"\[(\d{1,9})\]")
 
 encode = msgspec.json.Encoder().encode
 
 
-def excerpt(playbook: Playbook, task: Task, data: Any) -> dict[str, Any]:
-    """What `meta` keeps of a payload. Raises Fault: the selection is none, or too large."""
-    found: dict[str, Any] = {}
+def selection(playbook: Playbook, task: Task, data: Any) -> dict[str, Any]:
+    """{selected}, or nothing where no field is asked for. Raises Fault: the selection is none, or too large."""
     result = task.spec.get("result")
     written = result.get("select") if isinstance(result, dict) else None
-    share = row_bytes_max(playbook) // 8
-    if written:
-        found["selected"] = _selected(playbook, task, written, data, min(SELECTED_BYTES_MAX, share))
-    if playbook.settings.is_transparent:
-        found["preview"] = begun(data, min(PREVIEW_BYTES_MAX, share))
-    return found
-
-
-def _selected(playbook: Playbook, task: Task, written: Any, data: Any, bytes_max: int) -> dict[str, Any]:
+    if not written:
+        return {}
     holder = Payload(data, {}) if playbook.settings.is_transparent and isinstance(data, dict) else data
     found = {name: _member(holder, path) for name, path in _fields(task, written)}
-    size = len(encode(found))
-    if size > bytes_max:
-        message = f"spec.result.select may keep {bytes_max} bytes beside a reference, but these fields have {size}"
+    size, size_max = len(encode(found)), min(SELECTED_BYTES_MAX, row_bytes_max(playbook) // SHARE)
+    if size > size_max:
+        message = f"spec.result.select may keep {size_max} bytes of a payload, but these fields have {size}"
         raise fault("limit", f"{message}; select less, or read them with kind resolve", task.place)
-    return found
+    return {"selected": found}
+
+
+def preview(playbook: Playbook, data: Any) -> dict[str, Any]:
+    """{preview} of a payload that is stored, under the upstream surface."""
+    if not playbook.settings.is_transparent:
+        return {}
+    return {"preview": begun(data, min(PREVIEW_BYTES_MAX, row_bytes_max(playbook) // SHARE))}
 
 
 def _fields(task: Task, written: Any) -> Iterator[tuple[str, str]]:

@@ -101,7 +101,7 @@ class Execution:
     async def _fitted(self, event: Event, task: Task | None) -> Event:
         """An event that a row can hold; what is stored for it goes where its task says."""
         if isinstance(event, TaskDone | StepDone | LoopIterationDone):
-            return await fitted(self.playbook, event, task, self.kit.invoker.shelf(self.playbook, self.work, task))
+            return await fitted(self.playbook, event, self.kit.invoker.shelf(self.playbook, self.work, task))
         return event
 
     def now(self) -> float:

@@ -18,7 +18,7 @@ from noetl.engine.rows import payload_bytes_max, row_bytes_max
 from noetl.engine.values import plain
 from noetl.engine.views import stored
 from noetl.references import is_reference
-from noetl.runner.excerpts import excerpt
+from noetl.runner.excerpts import preview, selection
 from noetl.runner.shortening import cut, shrunk
 from noetl.tools.contract import Results
 
@@ -44,6 +44,7 @@ async def kept(
     if output.ref is not None and output.data is None:
         del made["data"]
         return made, made
+    made["meta"].update(selection(playbook, task, output.data))
     is_wanted = task.wants_reference or playbook.settings.reference_first
     size_max = payload_bytes_max(playbook)
     if not is_wanted and is_small(output.data, size_max):
@@ -52,17 +53,15 @@ async def kept(
     data = encode(payload)
     if len(data) <= size_max and not is_wanted:
         return made, made
-    is_left_out = len(data) > size_max or playbook.settings.reference_first
-    beside = excerpt(playbook, task, payload) if is_left_out else {}
     made["ref"] = (await results.store(data)).as_data()
-    if not is_left_out:
+    if len(data) <= size_max and not playbook.settings.reference_first:
         return made, made
-    made["meta"].update(beside)
+    made["meta"].update(preview(playbook, payload))
     made["meta"]["is_stored"] = True  # by us, so that a redelivery puts it back into the pipeline's hands
     return made, {name: value for name, value in made.items() if name != "data"}
 
 
-async def fitted(playbook: Playbook, event: Finished, task: Task | None, results: Results) -> Finished:
+async def fitted(playbook: Playbook, event: Finished, results: Results) -> Finished:
     """An event that a row can hold: a payload that the rest leaves no room for is stored too."""
     output = event.output
     size_max = row_bytes_max(playbook)
@@ -71,17 +70,17 @@ async def fitted(playbook: Playbook, event: Finished, task: Task | None, results
     if len(encode(event)) <= size_max:
         return event
     if "data" in output:
-        beside = excerpt(playbook, task, output["data"]) if task else {}
-        event = msgspec.structs.replace(event, output=await _stored(output, beside, results))
+        output = {**output, "meta": {**output["meta"], **preview(playbook, output["data"])}}
+        event = msgspec.structs.replace(event, output=await _stored(output, results))
     if isinstance(event, TaskDone) and event.logs and len(encode(event)) > size_max:
         event = msgspec.structs.replace(event, logs=[LINES_LEFT_OUT])
     return event
 
 
-async def _stored(output: dict[str, Any], beside: dict[str, Any], results: Results) -> dict[str, Any]:
+async def _stored(output: dict[str, Any], results: Results) -> dict[str, Any]:
     """A recorded envelope with its data outside the log."""
     reference = output["ref"] or (await results.store(encode(output["data"]))).as_data()
-    return stored({**output, "meta": {**output["meta"], **beside}}, reference)
+    return stored(output, reference)
 
 
 def bounded(playbook: Playbook, output: Output) -> Output:

@@ -6,33 +6,51 @@ list for an array column as PostgreSQL writes arrays.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-from noetl.tools.row_streams import Batch
+from noetl.tools.row_batches import AnyBatch, FlatBatch
+from noetl.tools.row_mappings import Number
 
 NULL = "\\N"
 BOOLEANS = {True: "true", False: "false"}
 ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 ARRAY_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
-NUMBERS, TEXT, BOOLEAN = ({int}, {Decimal}, {int, Decimal}), {str}, {bool}
+NUMBERS, TEXT, BOOLEAN = ({int}, {Number}, {int, Number}), {str}, {bool}
 
-encode = msgspec.json.Encoder(decimal_format="number").encode
+encode = msgspec.json.Encoder(decimal_format="number", enc_hook=Decimal).encode
 
 
-def copy_text(batch: Batch, array_columns: Collection[str] = ()) -> bytes:
-    """The rows of a batch as COPY reads them."""
+class Special(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a table that take values in a form of their own."""
+
+    arrays: frozenset[str] = frozenset()
+    booleans: frozenset[str] = frozenset()
+
+
+NOTHING_SPECIAL = Special()
+
+
+def copy_text(batch: AnyBatch, special: Special = NOTHING_SPECIAL) -> bytes:
+    """The rows of a batch as COPY reads them; the same text, whichever sort of batch they come in."""
+    if isinstance(batch, FlatBatch):
+        line = "\t".join(["%s"] * len(batch.names)) + "\n"
+        return "".join(map(line.__mod__, map(batch.values_of, batch.rows))).encode()
     columns = [
-        map(_array_value, values) if name in array_columns else _column(values, has_escapes=batch.has_escapes)
+        _column(name, values, special, has_escapes=batch.has_escapes)
         for name, values in zip(batch.names, batch.columns, strict=True)
     ]
     return ("\n".join(map("\t".join, zip(*columns, strict=True))) + "\n").encode()
 
 
-def _column(values: list[Any], *, has_escapes: bool) -> Iterable[str]:
+def _column(name: str, values: list[Any], special: Special, *, has_escapes: bool) -> Iterable[str]:
+    if name in special.arrays:
+        return map(_array_value, values)
+    if name in special.booleans:
+        return map(_boolean_value, values)
     kinds = set(map(type, values))
     if kinds in NUMBERS:
         return map(str, values)
@@ -45,6 +63,11 @@ def _column(values: list[Any], *, has_escapes: bool) -> Iterable[str]:
 
 def _value(value: Any) -> str:
     return NULL if value is None else _plain(value).translate(ESCAPES)
+
+
+def _boolean_value(value: Any) -> str:
+    """True and False, as rows without a look at each value have them; PostgreSQL takes them in any case."""
+    return str(value) if isinstance(value, bool) else _value(value)
 
 
 def _plain(value: Any) -> str:

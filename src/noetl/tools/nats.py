@@ -33,7 +33,9 @@ KIND = Kind(
     summary="One operation on NATS: a key-value bucket, an object bucket, a stream, or a question to a service.",
     fields=(
         Field(
-            name="auth", doc="The keychain entry of the server: its url, and token, user and password, nkey or creds."
+            name="auth",
+            required=True,
+            doc="The keychain entry of the server: its url, and token, user and password, nkey or creds.",
         ),
         Field(name="operation", required=True, choices=OPERATIONS, doc="What to do."),
         Field(name="bucket", doc="The key-value or object bucket."),

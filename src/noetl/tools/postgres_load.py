@@ -20,12 +20,13 @@ import msgspec
 from noetl.references import Reference
 from noetl.sql import Name
 from noetl.tools.contract import Results
-from noetl.tools.copy_text import copy_text
+from noetl.tools.copy_text import Special, copy_text
 from noetl.tools.postgres_copy import Load
 from noetl.tools.postgres_failures import Failed
 from noetl.tools.postgres_session import Session
 from noetl.tools.postgres_wire import Connection, answer_of
-from noetl.tools.row_streams import CONTENT_TYPES, BadRows, Batch, batches
+from noetl.tools.row_batches import AnyBatch, BadRows, Batch, FlatBatch
+from noetl.tools.row_streams import CONTENT_TYPES, batches_to_copy
 
 BATCH_ROWS = 5_000
 HEADER_BYTES_MAX = 256 * 1024
@@ -47,7 +48,8 @@ async def load(session: Session, plan: Load, results: Results) -> int:
         async with aclosing(_pieces(results, plan.rows)) as pieces:
             if row_format == "csv":
                 return await _load_csv(session.connection, plan, types, pieces)
-            found = batches(pieces, row_format, plan.columns or None)
+            booleans = _of_type(types, "boolean")
+            found = batches_to_copy(pieces, row_format, plan.columns or None, booleans)
             return await _load_batches(session.connection, plan, types, found)
     except BadRows as bad:
         raise Failed("type", f"copy.rows: {bad}") from None
@@ -56,6 +58,10 @@ async def load(session: Session, plan: Load, results: Results) -> int:
 async def _types_of(connection: Connection, table: Name) -> Types:
     rows = [row async for chunk in answer_of(connection, COLUMNS_SQL, [table.quoted]) for row in chunk.rows]
     return {row["name"]: row["type"] for row in rows}
+
+
+def _of_type(types: Types, wanted: str) -> frozenset[str]:
+    return frozenset(name for name, type_name in types.items() if type_name == wanted)
 
 
 def _format_of(reference: Reference) -> str:
@@ -71,16 +77,17 @@ async def _pieces(results: Results, reference: Reference) -> AsyncGenerator[byte
         yield piece
 
 
-async def _load_batches(connection: Connection, plan: Load, types: Types, found: AsyncIterator[Batch]) -> int:
+async def _load_batches(connection: Connection, plan: Load, types: Types, found: AsyncIterator[AnyBatch]) -> int:
     first = await anext(found, None)
     if first is None:
         return 0
     arrays = frozenset(name for name, type_name in types.items() if type_name.endswith("[]"))
+    special = Special(arrays=arrays, booleans=_of_type(types, "boolean"))
     count = first.row_count
     async with connection.cursor().copy(_copy_in(plan.into, _known(first.names, plan, types))) as copy:
-        await copy.write(copy_text(_with_bytes(first, types), arrays))
+        await copy.write(copy_text(_with_bytes(first, types), special))
         async for batch in found:
-            await copy.write(copy_text(_with_bytes(batch, types), arrays))
+            await copy.write(copy_text(_with_bytes(batch, types), special))
             count += batch.row_count
     return count
 
@@ -163,9 +170,9 @@ def _word(value: object) -> str:
     return "null" if value is None else f"a {type(value).__name__}"
 
 
-def _with_bytes(batch: Batch, types: Types) -> Batch:
+def _with_bytes(batch: AnyBatch, types: Types) -> AnyBatch:
     """{base64: …} for a bytea column as the text that the server reads."""
-    if not any(types[name] == "bytea" for name in batch.names):
+    if isinstance(batch, FlatBatch) or not any(types[name] == "bytea" for name in batch.names):
         return batch
     columns = [
         list(map(_bytea, values)) if types[name] == "bytea" else values

@@ -22,7 +22,8 @@ from noetl.references import JSON, LINES, Reference, reference_of
 from noetl.results.arrays import element_batches
 from noetl.tools.contract import Call, Hands
 from noetl.tools.resolve_parts import Part, WrongPart, part_of
-from noetl.tools.row_streams import BadRows, Batch, batches
+from noetl.tools.row_batches import BadRows, Batch
+from noetl.tools.row_streams import batches
 
 LOCATOR_CHARACTERS_MAX = 1024
 THREAD_BYTES_MIN = 256 * 1024  # a larger payload is decoded beside the event loop

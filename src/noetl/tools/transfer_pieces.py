@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import msgspec
 
-from noetl.tools.copy_text import copy_text, encode
+from noetl.tools.copy_text import NOTHING_SPECIAL, Special, copy_text, encode
 from noetl.tools.refused import Refused
-from noetl.tools.row_streams import Batch
+from noetl.tools.row_batches import Batch
 
 COPY, NDJSON, CSV = "copy", "ndjson", "csv"
 SOURCE_CHANGED = (
@@ -33,15 +33,21 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     row_count: int
 
 
-Write = Callable[[Batch], bytes]
 Pieces = AsyncIterator[Piece]
 
 
-def writer(form: str, array_columns: Collection[str] = ()) -> Write:
-    """The function that writes a batch in that form."""
+class Writer(msgspec.Struct, frozen=True, kw_only=True):
+    """How rows are written for a target. `booleans`: its columns that take true and false, if it takes flat rows."""
+
+    write: Callable[[Any], bytes]
+    booleans: frozenset[str] | None = None
+
+
+def writer(form: str, special: Special = NOTHING_SPECIAL) -> Writer:
+    """What writes batches in that form."""
     if form == COPY:
-        return lambda batch: copy_text(batch, array_columns)
-    return _json_lines if form == NDJSON else _CsvLines()
+        return Writer(write=lambda batch: copy_text(batch, special), booleans=special.booleans)
+    return Writer(write=_json_lines if form == NDJSON else _CsvLines())
 
 
 def _json_lines(batch: Batch) -> bytes:

@@ -5,7 +5,7 @@ In: the fields of a call. Out: a `Plan`, or Refused with what was wanted. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -36,6 +36,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def source_names(self) -> tuple[str, ...] | None:
         return tuple(self.columns) if self.columns is not None else None
+
+    def sources_of(self, targets: Collection[str]) -> frozenset[str]:
+        """What columns of the target are called in the source."""
+        pairs = (self.columns or {}).items()
+        return frozenset(source for source, target in pairs if target in targets) if pairs else frozenset(targets)
 
     def target_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What the columns of the source are called in the target."""

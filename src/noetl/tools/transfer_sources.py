@@ -26,9 +26,9 @@ from noetl.tools.http_auth import signed
 from noetl.tools.http_failures import FAULTS, failure_of
 from noetl.tools.http_request import request_of
 from noetl.tools.refused import Refused
-from noetl.tools.row_streams import CONTENT_TYPES, SUFFIXES, batches
+from noetl.tools.row_streams import CONTENT_TYPES, SUFFIXES, batches_to_copy
 from noetl.tools.transfer_duckdb import DuckdbQueries
-from noetl.tools.transfer_pieces import Piece, Pieces, Write
+from noetl.tools.transfer_pieces import Piece, Pieces, Writer
 from noetl.tools.transfer_plan import Plan
 from noetl.tools.web_files import open_client
 from noetl.web import guard
@@ -55,11 +55,11 @@ class Sources:
         self._queries = DuckdbQueries(hands.settings)
 
     @asynccontextmanager
-    async def opened(self, call: Call, plan: Plan, write: Write) -> AsyncIterator[Pieces]:
+    async def opened(self, call: Call, plan: Plan, writer: Writer) -> AsyncIterator[Pieces]:
         """The rows of a source, written as the target takes them."""
         openers = {"http": self._http, "file": self._file, "ref": self._reference, "duckdb": self._duckdb}
         async with openers[plan.source["kind"]](call, plan.source) as (chunks, row_format):
-            yield _written(chunks, row_format, plan, write)
+            yield _written(chunks, row_format, plan, writer)
 
     @asynccontextmanager
     async def _http(self, call: Call, source: dict[str, Any]) -> AsyncIterator[tuple[AsyncIterator[bytes], str]]:
@@ -109,10 +109,11 @@ class Sources:
         await self._queries.close()
 
 
-async def _written(chunks: AsyncIterator[bytes], row_format: str, plan: Plan, write: Write) -> Pieces:
-    async for batch in batches(chunks, row_format, plan.source_names):
+async def _written(chunks: AsyncIterator[bytes], row_format: str, plan: Plan, writer: Writer) -> Pieces:
+    booleans = None if writer.booleans is None else plan.sources_of(writer.booleans)
+    async for batch in batches_to_copy(chunks, row_format, plan.source_names, booleans):
         named = msgspec.structs.replace(batch, names=plan.target_names(batch.names))
-        yield Piece(names=named.names, data=write(named), row_count=batch.row_count)
+        yield Piece(names=named.names, data=writer.write(named), row_count=batch.row_count)
 
 
 async def _file_chunks(file: Path) -> AsyncIterator[bytes]:

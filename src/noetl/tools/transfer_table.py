@@ -13,13 +13,14 @@ import hashlib
 
 from psycopg import AsyncConnection, AsyncCursor, sql
 
+from noetl.tools.copy_text import Special
 from noetl.tools.postgres_copy import table_name
 from noetl.tools.postgres_failures import Failed
 from noetl.tools.transfer_plan import Plan
 
 STAGE = "noetl_stage"
 COLUMNS_OF = """
-SELECT a.attname, t.typcategory = 'A'
+SELECT a.attname, t.typcategory
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped"""
 INSERT_NEW = """
@@ -39,17 +40,20 @@ class Table:
         self._plan = plan
         self.name = sql.Identifier(*table_name(plan.target["table"], "target.table").parts)
         self._stage = sql.Identifier(f"{STAGE}_{hashlib.sha256(key.encode()).hexdigest()[:16]}")
-        self.array_columns: frozenset[str] = frozenset()
+        self.special = Special()
         self._names: tuple[str, ...] = ()
 
     async def prepare(self) -> None:
         """Look whether the table is there, and what its columns are."""
         found = await self._connection.execute(COLUMNS_OF, (self.name.as_string(None),))
-        types = {str(name): is_array for name, is_array in await found.fetchall()}
+        types = {str(name): category for name, category in await found.fetchall()}
         if not types:
             raise Failed("not_found", f"there is no table {self._plan.target['table']}, or this user may not see it")
         self._known = types
-        self.array_columns = frozenset(name for name, is_array in types.items() if is_array)
+        self.special = Special(
+            arrays=frozenset(name for name, category in types.items() if category == "A"),
+            booleans=frozenset(name for name, category in types.items() if category == "B"),
+        )
 
     def take(self, names: tuple[str, ...]) -> None:
         """The columns that come, by their names in the target."""

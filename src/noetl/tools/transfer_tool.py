@@ -21,9 +21,10 @@ from noetl.engine.output import Output, failure
 from noetl.errors import ResultError
 from noetl.references import LINES, Reference
 from noetl.tools.contract import Call, Hands
+from noetl.tools.copy_text import NOTHING_SPECIAL, Special
 from noetl.tools.postgres_failures import Failed, failure_of
 from noetl.tools.refused import Refused
-from noetl.tools.row_streams import BadRows
+from noetl.tools.row_batches import BadRows
 from noetl.tools.transfer_databases import Databases
 from noetl.tools.transfer_ledger import Entry, Ledger
 from noetl.tools.transfer_load import load
@@ -70,16 +71,16 @@ class TransferTool:
             before = ledger.entry if ledger else Entry()
             if before.is_done:
                 return _moved(before, skipped=before.rows)
-            async with self._source(call, plan, COPY, table.array_columns) as pieces:
+            async with self._source(call, plan, COPY, table.special) as pieces:
                 moved = await load(connection, table, ledger, pieces, plan)
             return _moved(moved, skipped=before.rows)
 
     def _source(
-        self, call: Call, plan: Plan, form: str, array_columns: frozenset[str] = frozenset()
+        self, call: Call, plan: Plan, form: str, special: Special = NOTHING_SPECIAL
     ) -> AbstractAsyncContextManager[Pieces]:
         if plan.source["kind"] == "postgres":
             return self._databases.source(call, plan, form)
-        return self._sources.opened(call, plan, writer(form, array_columns))
+        return self._sources.opened(call, plan, writer(form, special))
 
     async def _into_file(self, call: Call, plan: Plan) -> Output:
         form = plan.target.get("format") or NDJSON
