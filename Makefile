@@ -16,7 +16,7 @@ demo: $(VENV)/.core ## check and run the example playbooks; installs what NoETL 
 	$(BIN)/noetl check examples/*.yaml
 	@$(PY) scripts/demo.py
 
-test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL and NATS included
+test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS and an S3-style server included
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }

@@ -6,13 +6,13 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
 
     server.py  worker.py   the roles: read settings, build the parts, run. They do not decide. Of the server's,
                   running.py runs and changes executions, embedded.py puts server and worker into one process,
-                  asking.py asks another process
+                  asking.py asks another process; safekeeping.py keeps credentials, proving.py tries them
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
     control/      the server at work: the pump (intake, turn), dispatch, timers, children, stored lists, reading, verify
     queues/       work on its way, and its leases: contract, memory
     runner/       the worker at work: claim, execute, report, heartbeat
-    tools/        what a task can do: contract, registry, then one file per kind, named as the kind
+    tools/        what a task can do: contract, registry, then per kind a file of its name, and beside it those it needs
     keychain/     credential names → secrets, and their redaction
     results/      large outputs kept outside the log, reached by reference
     web/  messaging/   the ways out, the same for whoever takes them: the one HTTP client, the one way to NATS
@@ -21,7 +21,7 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
     testing/      shared by our tests and plugin authors': contract suites, builders, fake clock, simulator, services
-    errors  config  expressions  references  writes  ids  clock  logs     small, below everything
+    errors  config  expressions  references  secret  sql  json_schema  writes  ids  clock  logs     below everything
 
 Not every room is furnished yet. Which room may import which is a table in tests/test_rooms.py, and is checked there.
 """

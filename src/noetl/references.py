@@ -58,6 +58,8 @@ def reference_of(value: object) -> Reference | None:
             ttl=_seconds(meta.get("ttl")),
         )
     checksum = _text(value.get("checksum"))
+    if value.get("range") is not None:
+        return None  # a part of a payload, which no store can be asked for: rather nothing than the whole of it
     return Reference(
         type=value["store"] if value["store"] in TYPES else "blob",
         locator=value["key"],

@@ -1,13 +1,13 @@
 """Large data, measured: what the engine moves is bounded by the other side, and its memory by nothing that grows.
 
-python tests/bulk/run.py: three things in real processes, each with its own peak of memory.
+python tests/bulk/run.py: two things in real processes, each with its own peak of memory.
 
     transfer   1,000,000 rows of NDJSON over HTTP into PostgreSQL by `noetl run`, beside `psql \\copy` of the same rows
-    copy       the same rows out of a stored result by kind postgres (copy: {into})
     body       a body of 1 GiB over HTTP straight into a result
 
-Prints one line each and exits with 1 if a bound is not kept: memory grows by less than 150 MiB (body: 100), rows take
-less than twice as long as psql.
+Prints what it measures and exits with 1 if a bound is not kept: memory grows by less than 150 MiB (body: 100), rows
+take less than twice as long as psql. Of several rounds the median counts, and what any `noetl run` takes to start is
+left out: psql is a program in C.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 import psycopg
 
@@ -30,7 +31,7 @@ from noetl.testing.services import running_postgres
 
 ROWS = int(os.environ.get("BULK_ROWS", "1000000"))
 BODY_BYTES = int(os.environ.get("BULK_BODY_MB", "1024")) * 1024 * 1024
-ROUNDS = 3
+ROUNDS = 5
 TABLE = "(id bigint, name text, amount numeric(12,2), is_paid boolean, created_at timestamptz)"
 HERE = Path(__file__).parent
 GROWTH_MIB_MAX, BODY_GROWTH_MIB_MAX, RATIO_MAX = 150, 100, 2.0
@@ -140,9 +141,9 @@ def psql_copy(folder: Path, database_url: str) -> float:
 
 
 def measure_rows(folder: Path, url: str, database_url: str, base_mib: float) -> bool:
-    """The best of some rounds: both sides meet the same noise."""
+    """Some rounds of both sides, in turn, so that they meet the same noise."""
     ratios, growths = [], []
-    start_seconds = min(noetl_run(folder, NOTHING, url, database_url)[0] for _ in range(2))
+    start_seconds = median(noetl_run(folder, NOTHING, url, database_url)[0] for _ in range(ROUNDS))
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"CREATE TABLE copied {TABLE}; CREATE TABLE moved {TABLE}")  # type: ignore[call-overload]
         for _ in range(ROUNDS):
@@ -159,7 +160,8 @@ def measure_rows(folder: Path, url: str, database_url: str, base_mib: float) -> 
             "SELECT (SELECT count(*) FROM moved), (SELECT count(*) FROM (TABLE moved EXCEPT TABLE copied) AS other)"
         ).fetchone()
     print(f"rows moved {same[0]}, different {same[1]}" if same else "")
-    return same == (ROWS, 0) and min(ratios) < RATIO_MAX and max(growths) < GROWTH_MIB_MAX
+    print(f"median ratio {median(ratios):.2f}")
+    return same == (ROWS, 0) and median(ratios) < RATIO_MAX and max(growths) < GROWTH_MIB_MAX
 
 
 def measure_body(folder: Path, url: str, database_url: str, base_mib: float) -> bool:

@@ -209,6 +209,30 @@ async def test_reading_fields_off_a_reference_is_an_error_that_names_resolve(tmp
     assert "resolve" in state.error["message"]
 
 
+@pytest.mark.spec("RS-04")
+@pytest.mark.parametrize("given", ["{{ start.data }}", "{{ [start.data] }}", "{{ {'a': {'b': start.data}} }}"])
+async def test_a_tool_that_would_be_given_a_payload_kept_elsewhere_is_not_run_and_the_error_names_resolve(
+    tmp_path, given
+):
+    then = f'tool: {{kind: python, input: {{code: "result = 1", given: "{given}"}}}}'
+
+    state, _ = await ran(tmp_path, book(then=then))
+
+    assert (state.status, state.error["kind"], state.error["step"]) == ("failed", "ref_misuse", "end")
+    assert "kind: resolve" in state.error["message"]
+
+
+@pytest.mark.spec("RS-04")
+async def test_a_whole_output_is_handed_to_a_tool_with_its_reference_and_without_its_data(tmp_path):
+    code = "result = [sorted(given[0]), given[0]['ref']['type']]"
+    then = f'tool: {{kind: python, input: {{code: "{code}", given: "{{{{ [start] }}}}"}}}}'
+
+    state, _ = await ran(tmp_path, book(then=then))
+
+    assert (state.status, state.output["data"][1]) == ("success", "blob")
+    assert "data" not in state.output["data"][0]
+
+
 @pytest.mark.spec("RS-04", "RT-11")
 async def test_a_guard_that_reads_fields_off_a_reference_fails_the_workflow_and_names_resolve(tmp_path):
     body = book().replace("arcs: [{step: end}]", 'arcs: [{step: end, when: "{{ output.data.n > 1 }}"}]')

@@ -71,7 +71,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 NOBODY = "127.0.0.1:1"
 
 
-def credentials(place: int, secret: str, echo_url: str) -> dict[str, tuple[str, dict[str, Any]]]:
+def credentials(place: int, secret: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """Name to kind and entry: one secret in a credential of every sort."""
     server = {"host": "127.0.0.1", "port": 1, "user": "app", "database": "db"}
     found: dict[str, tuple[str, dict[str, Any]]] = {
@@ -98,6 +98,7 @@ PYTHON = {
     "crashed": "import os, sys\nprint(auth['value'])\nsys.stdout.flush()\nos.abort()",
     "exited": "import sys\nsys.exit(auth['value'])",
 }
+SHOW = "print(given)\nraise ValueError(str(given))"
 SHELL = {
     "failed": 'echo "$S"; echo "$S" >&2; exit 3',
     "killed": 'echo "$S"; kill -9 $$',
@@ -146,6 +147,12 @@ def tasks(kind: str, place: int, services: dict[str, str]) -> Iterator[dict[str,
     elif kind == "secrets":
         yield {"auth": f"value_{place}", "action": "get"}
         yield {"auth": f"pg_{place}", "action": "rotate"}
+    elif kind == "resolve":
+        yield {"ref": value}
+        yield {"ref": {"type": "blob", "locator": value, "meta": {"sha256": value}}}
+    elif kind == "workbook":
+        yield {"task": "show", "given": value}
+        yield {"task": "show", "given": {"deep": [value]}}
     elif kind == "transfer":
         source = {"kind": "http", "url": echo, "format": "ndjson", "auth": f"bearer_{place}"}
         yield {"source": source, "target": {"kind": "file"}}
@@ -153,7 +160,19 @@ def tasks(kind: str, place: int, services: dict[str, str]) -> Iterator[dict[str,
         yield {"source": source, "target": {"kind": "postgres", "auth": f"pg_{place}", "table": "t"}}
 
 
-KINDS = ("python", "shell", "script", "http", "postgres", "duckdb", "nats", "secrets", "transfer")
+KINDS = (
+    "python",
+    "shell",
+    "script",
+    "http",
+    "postgres",
+    "duckdb",
+    "nats",
+    "secrets",
+    "transfer",
+    "resolve",
+    "workbook",
+)
 
 
 def playbook(kind: str, declared: dict[str, tuple[str, dict[str, Any]]], services: dict[str, str]) -> dict[str, Any]:
@@ -168,5 +187,6 @@ def playbook(kind: str, declared: dict[str, tuple[str, dict[str, Any]]], service
         "kind": "Playbook",
         "metadata": {"name": f"canaries_{kind}"},
         "keychain": [{"name": name, "kind": sort} for name, (sort, _) in declared.items()],
+        "workbook": {"show": {"kind": "python", "input": {"code": SHOW, "given": "{{ input.given }}"}}},
         "workflow": [{"step": "all", "tool": pipeline, "set": {"ctx.last": "{{ output.status }}"}}],
     }

@@ -51,10 +51,10 @@ def planted():
 
 
 @pytest.fixture
-def entries(planted, mirror_url, postgres_url, nats_url):
+def entries(planted, postgres_url, nats_url):
     found = {"database": ("postgres_credential", {"dsn": postgres_url}), "bus": ("secret_manager", {"url": nats_url})}
     for place, secret in enumerate(planted):
-        found |= credentials(place, secret, mirror_url)
+        found |= credentials(place, secret)
     return found
 
 
@@ -113,7 +113,7 @@ def test_no_byte_of_a_secret_is_written_or_printed(
     written = {str(path.relative_to(home)): sightings(path.read_bytes(), planted) for path in files_below(home)}
     assert {name: seen for name, seen in written.items() if seen} == {}
     outcomes = [json.loads(line) for line in looks[0].stdout.splitlines()]
-    if kind in ("python", "shell", "script", "http", "postgres", "duckdb"):
+    if kind in ("python", "shell", "script", "http", "postgres", "duckdb", "workbook"):
         assert looks[0].stdout.count(b"***") > len(planted), "these kinds show what they are given"
     assert sum(event["name"] == "task.done" for event in outcomes) == len(made["workflow"][0]["tool"])
 

@@ -53,6 +53,14 @@ def test_the_example_of_the_kinds_page_gives_what_the_page_says(noetl):
 
 
 @pytest.mark.slow
+def test_the_example_of_transfer_gives_what_its_page_says(noetl):
+    found = json.loads(noetl("run", "examples/tools/transfer.yaml", "--format", "json"))
+    more = json.loads(noetl("run", "examples/tools/transfer.yaml", "--format", "json", "--set", "least_amount=5"))
+
+    assert [row["name"] for row in found["output"]["data"]] == ["Ada", "Grace"]
+    assert [row["name"] for row in more["output"]["data"]] == ["Ada", "Grace", "Edsger"]
+
+
 def test_pages_of_an_api_are_streamed_into_a_table(noetl, api_url, database_url):
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE rows (list text, page int, body jsonb)")

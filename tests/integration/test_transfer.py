@@ -5,6 +5,7 @@ import json
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from noetl.references import reference_of
 from noetl.sql import Bound, Sql
@@ -31,6 +32,10 @@ async def tool():
 @pytest.fixture
 def database(database_url):
     with psycopg.connect(database_url, autocommit=True) as connection:
+        for (stage,) in connection.execute(
+            "SELECT relname FROM pg_class WHERE relname LIKE 'noetl_stage_%'"
+        ).fetchall():
+            connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(stage)))
         connection.execute("DROP TABLE IF EXISTS orders, other, noetl_transfer")
         connection.execute(f"CREATE TABLE orders ({COLUMNS})")
         yield connection
@@ -67,6 +72,27 @@ def source(tmp_path):
 
 def count(database, table="orders"):
     return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - a name of these tests
+
+
+def many_lines():
+    return [b'{"id": %d, "name": "%s"}\n' % (number, b"x" * 80) for number in range(8_000)]
+
+
+async def test_more_transfers_within_one_database_than_it_has_connections_end(move, database):
+    count_of_transfers = 3 * POOL_SIZE
+
+    outputs = await asyncio.gather(
+        *(
+            move(
+                task_run=f"move_{number}",
+                source={"kind": "postgres", "auth": "db"},
+                query=Sql(("SELECT ", Bound(number), "::bigint AS id")),
+            )
+            for number in range(count_of_transfers)
+        )
+    )
+
+    assert ([output.error for output in outputs], count(database)) == ([None] * count_of_transfers, count_of_transfers)
 
 
 async def test_rows_of_a_file_arrive_with_their_types(move, source, database):
@@ -209,7 +235,7 @@ async def test_another_store_with_the_same_ids_moves_its_own_rows(move, source, 
 
 
 async def test_what_a_replace_has_moved_would_survive_a_crash_of_the_server(move, database, tmp_path):
-    (tmp_path / "broken.ndjson").write_bytes(LINES + b"no row\n")
+    (tmp_path / "broken.ndjson").write_bytes(b"".join(many_lines()) + b"no row\n")
 
     output = await move(tmp_path, source={"kind": "file", "path": "broken.ndjson"}, mode="replace", chunk_rows=100)
 
@@ -254,27 +280,6 @@ async def test_two_workers_with_one_transfer_move_each_row_once(move, source, da
         "db_conflict",
         "db_constraint",
     }
-
-
-def many_lines():
-    return [b'{"id": %d, "name": "%s"}\n' % (number, b"x" * 80) for number in range(8_000)]
-
-
-async def test_more_transfers_within_one_database_than_it_has_connections_end(move, database):
-    count_of_transfers = 3 * POOL_SIZE
-
-    outputs = await asyncio.gather(
-        *(
-            move(
-                task_run=f"move_{number}",
-                source={"kind": "postgres", "auth": "db"},
-                query=Sql(("SELECT ", Bound(number), "::bigint AS id")),
-            )
-            for number in range(count_of_transfers)
-        )
-    )
-
-    assert ([output.error for output in outputs], count(database)) == ([None] * count_of_transfers, count_of_transfers)
 
 
 async def test_a_cancelled_transfer_goes_on_later(move, database, tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
 from noetl.testing.hands import call, hands, run
@@ -55,6 +56,17 @@ async def test_inline_code_prints_and_fails_as_elsewhere(inline_tool, capsys):
     assert output.logs == ("so far",)
     assert output.error.details["traceback"] == ["line 3: sys.exit(3)"]
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.spec("KC-05")
+async def test_what_inline_code_writes_by_itself_is_kept_and_the_worker_writes_as_before(inline_tool, capsys):
+    code = "import sys\nsys.stdout.write('out\\n')\nsys.stderr.write('err\\n')\nresult = sys.stdout.isatty()"
+
+    output = await run(inline_tool, call(KIND, code=code, spec=INLINE))
+    print("the worker's own")
+
+    assert (output.logs, output.data) == (("out", "err"), False)
+    assert capsys.readouterr() == ("the worker's own\n", "")
 
 
 async def test_inline_code_over_its_time_is_abandoned_and_when_it_holds_all_slots_others_fail_at_once(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import is_ as is_same
 from typing import Any
 
 import msgspec
@@ -26,6 +27,8 @@ Scope = Mapping[str, Any]
 ERROR_KINDS = {"limit": "limit", "type": "type", "reference": "ref_misuse"}  # others are `template`
 DEPTH_MAX = 64
 CTX_BYTES_MAX = 256 * 1024
+STORED_DEPTH_MAX = 2
+STORED_AMONG_MAX = 32
 
 encode = msgspec.json.Encoder().encode
 
@@ -76,9 +79,38 @@ def _template_fault(error: EvaluationFault, place: Place) -> Fault:
 def rendered_field(value: Value, scope: Scope) -> Any:
     """A field of a task: sealed where a credential went into it, whatever the template made of that (KC-05)."""
     found = rendered(value, scope)
+    if value.reads:
+        found = handed_on(found, value.place)
     if "keychain" not in value.reads:
         return found
     return sealed_sql(found) if value.is_sql or value.sql_keys else sealed(found)
+
+
+def handed_on(found: Any, place: Place, depth: int = 0) -> Any:
+    """What a tool is given: an output whose data is kept elsewhere comes without it; that data alone is a fault.
+
+    Such data stands in an output, or in what a template has put together from outputs: both are small and not deep.
+    Payloads, which may be large, hold none (RS-04).
+    """
+    if type(found) is Stored:
+        raise _outside_the_log(place)
+    if depth > STORED_DEPTH_MAX or not isinstance(found, dict | list) or len(found) > STORED_AMONG_MAX:
+        return found
+    if isinstance(found, list):
+        items = [handed_on(item, place, depth + 1) for item in found]
+        return found if all(map(is_same, items, found)) else items
+    if type(found.get("data")) is Stored and found.get("ref"):
+        found = {name: value for name, value in found.items() if name != "data"}
+    pairs = {name: handed_on(value, place, depth + 1) for name, value in found.items()}
+    return found if all(map(is_same, pairs.values(), found.values())) else pairs
+
+
+def _outside_the_log(place: Place | None) -> Fault:
+    message = (
+        "this payload is kept outside the log, because it is large: resolve it first (kind: resolve with its ref), or "
+        "hand on its ref"
+    )
+    return fault("ref_misuse", message, place)
 
 
 def rendered_data(value: Value, scope: Scope) -> Any:
@@ -118,9 +150,7 @@ def plain(found: Any, place: Place | None = None, depth: int = 0) -> Any:
     if isinstance(found, list | tuple | range):
         return [plain(item, place, depth + 1) for item in found]
     if isinstance(found, Stored):
-        raise fault(
-            "ref_misuse", "this payload is kept outside the log: hand on output.ref, or resolve it first", place
-        )
+        raise _outside_the_log(place)
     if isinstance(found, str):
         return str(found)
     raise fault("type", f"a value of type {kind.__name__} cannot be recorded", place)

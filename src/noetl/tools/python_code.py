@@ -30,15 +30,14 @@ def file_name(name: str) -> str:
     return f"<{name}>"
 
 
-def value_of(question: dict[str, Any], module_name: str = MODULE_NAME, **given: object) -> object:
-    """Run the code, in a module of that name and with these names besides, and give what it came to.
+def value_of(question: dict[str, Any], module_name: str = MODULE_NAME) -> object:
+    """Run the code, in a module of that name, and give what it came to.
 
     The module stays among the imported ones: dataclasses and typing look a class's module up.
     """
     code, has_return = compiled(question["code"], file_name(question["name"]))
     module = ModuleType(module_name)
     names = module.__dict__
-    names.update(given)
     names.update(variables(question))
     import_libs(question["libs"], names)
     sys.modules[module_name] = module

@@ -2,8 +2,8 @@
 
 There is no boundary: the code can read every secret the worker holds, and it has no limit of memory. Nor can a thread
 be stopped: code that is over its time, or cancelled, is abandoned. It goes on, and holds its slot, until it ends by
-itself; when abandoned code holds all slots, further tasks fail at once rather than wait for ever. What the code prints
-with print() is kept; what it writes to sys.stdout itself goes to the worker's.
+itself; when abandoned code holds all slots, further tasks fail at once rather than wait for ever. What the
+code's thread writes to standard output or error is kept, as a child's is; what its own threads write is not.
 
 In and out are the same JSON as a child's (python_child.py), so a value means the same at every level, and code cannot
 change what the engine holds.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import io
 import json
 import sys
@@ -25,6 +24,33 @@ from noetl.tools.json_data import as_json
 from noetl.tools.python_answer import Printed, encoded, error_of
 from noetl.tools.python_code import MODULE_NAME, value_of
 from noetl.tools.refused import Refused
+
+_own = threading.local()  # .stream: where this thread's output goes, if it runs a task's code
+
+
+class _Routed(io.TextIOBase):
+    """A standard stream of the worker's that gives the output of a task's thread to the task."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def write(self, text: str) -> int:
+        return int((getattr(_own, "stream", None) or self.original).write(text))
+
+    def flush(self) -> None:
+        (getattr(_own, "stream", None) or self.original).flush()
+
+    def fileno(self) -> int:
+        return int(self.original.fileno())
+
+    def isatty(self) -> bool:
+        return bool(self.original.isatty())
+
+
+def _route_streams() -> None:
+    for name in ("stdout", "stderr"):
+        if not isinstance(getattr(sys, name), _Routed):
+            setattr(sys, name, _Routed(getattr(sys, name)))
 
 
 class Inline:
@@ -82,10 +108,11 @@ def answered(question: dict[str, Any], module_name: str) -> bytes:
     """Run the code and put what it came to into an answer."""
     printed = Printed()
     stream = io.TextIOWrapper(printed, encoding="utf-8", errors="replace", write_through=True)
-    kept_print = functools.partial(print, file=stream)
+    _route_streams()
+    _own.stream = stream
     data, error = b"null", None
     try:
-        value = value_of(question, module_name, print=kept_print)
+        value = value_of(question, module_name)
         data = as_json(value, question["answer_bytes_max"])
     except BaseException as raised:  # whatever code may raise is its result
         error = error_of(raised, question["name"], question["code"])
