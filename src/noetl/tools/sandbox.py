@@ -164,7 +164,9 @@ async def _run(launch: Launch) -> str:
     except TimeoutError:
         return f"it did not start within {TRIAL_SECONDS_MAX:g} s"
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
     words = said.decode("utf-8", "replace").strip()[-REASON_CHARACTERS_MAX:]
     return "" if process.returncode == 0 else words or f"it ended with exit code {process.returncode}"
