@@ -17,10 +17,10 @@ import pytest_asyncio
 from noetl.testing.hands import call, hands, run
 from noetl.testing.processes import Processes
 from noetl.testing.tool_suite import until
-from noetl.tools import python, sandbox
+from noetl.tools import python
 from noetl.tools.contract import Tool, ToolSettings
 from noetl.tools.isolation import Launch
-from noetl.tools.sandbox import Sandbox
+from noetl.tools.sandbox import Sandbox, _run
 from noetl.tools.seccomp import PROCESSORS, filter_program
 from tests.tools.python_parts import KIND, error_of, value
 
@@ -259,9 +259,9 @@ def test_each_kind_of_processor_has_a_filter_of_whole_instructions():
 
 
 async def test_a_trial_of_the_sandbox_that_hangs_is_ended_and_waited_for(monkeypatch):
-    monkeypatch.setattr(sandbox, "TRIAL_SECONDS_MAX", 0.1)
+    monkeypatch.setattr("noetl.tools.sandbox.TRIAL_SECONDS_MAX", 0.1)
     probe = Processes()
 
-    said = await sandbox._run(Launch(words=("sleep", "1000"), env={"PATH": os.environ["PATH"]}))
+    said = await _run(Launch(words=("sleep", "1000"), env={"PATH": os.environ["PATH"]}))
 
     assert (said, probe()) == ("it did not start within 0.1 s", frozenset())
