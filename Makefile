@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash million stream bulk pages lock clean $(VENV)
+.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash kill acceptance-cluster million stream bulk pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,13 @@ fuzz: $(VENV)/.dev ## throw random bytes and playbooks at the front end, many mo
 
 crash: $(VENV)/.dev ## kill -9 runs at 200 random moments and compare with an undisturbed one; some 15 minutes
 	$(PY) tests/crash/run.py
+
+MINUTES ?= 30
+kill: $(VENV)/.dev ## disturb a cluster for MINUTES (30) with kill -9, pauses and outages, then check that it kept its word
+	NOETL_KILL_MINUTES=$(MINUTES) $(PY) -m pytest -n 0 -s tests/cluster/test_kill.py $(PYTEST_ARGS)
+
+acceptance-cluster: $(VENV)/.dev ## run the acceptance tests on a cluster of two servers and three workers
+	NOETL_ACCEPTANCE=cluster $(PY) -m pytest -n 0 tests/acceptance $(PYTEST_ARGS)
 
 million: $(VENV)/.dev ## run loops of a million iterations, measure their memory and verify their logs; some 20 minutes
 	$(PY) tests/crash/million.py

@@ -37,7 +37,8 @@ class WatchedStore(SqliteStore):
     keeps_commits = False
 
     def watch(self, keeps_commits: bool) -> None:
-        self.seconds, self.commits, self.keeps_commits = 0.0, [], keeps_commits
+        self.seconds, self.keeps_commits = 0.0, keeps_commits
+        self.commits: list[Commit] = []
 
     async def commit(self, batch: Batch) -> None:
         start = time.perf_counter()
@@ -61,7 +62,7 @@ async def _run(home: Path, request: RunRequest, executions: int, keeps_commits: 
     store = await WatchedStore.open(settings.store_path)
     store.watch(keeps_commits)
     async with Embedded(settings, store, Nobody(), SystemClock(), kinds_of(settings)) as parts:
-        await parts.register(request)
+        await parts.desk.register(request)
         parts.work()
         start = time.perf_counter()
         started = await asyncio.gather(*(parts.start(request) for _ in range(executions)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noetl.config import SETTINGS, load, user_data
-from noetl.errors import RequestError, StoreUnusable
+from noetl.errors import RequestError
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -102,15 +102,17 @@ def test_a_wrong_store_is_refused_with_what_is_wanted(folder, url):
     with pytest.raises(RequestError) as caught:
         settings(folder, store=url)
 
-    assert re.match(r"store\.url \(from --store\) must be sqlite:///relative/file\.db or ", str(caught.value))
+    assert re.match(r"store\.url \(from --store\) must be sqlite:///relative/file\.db, ", str(caught.value))
 
 
-def test_postgresql_is_said_to_come_later_and_its_password_is_not_repeated(folder):
-    with pytest.raises(StoreUnusable) as caught:
-        settings(folder, {"NOETL_STORE_URL": "postgresql://ann:hunter2@db/noetl"})
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_store_that_several_servers_share_is_named_by_its_url(folder, scheme):
+    found = settings(folder, {"NOETL_STORE_URL": f"{scheme}://ann:hunter2@db/noetl"})
 
-    assert "NOETL_STORE_URL" in str(caught.value)
-    assert "yet" in str(caught.value)
+    assert (found.store_url, found.is_shared) == ("postgresql://ann:hunter2@db/noetl", True)
+    assert not settings(folder).is_shared
+    with pytest.raises(RequestError, match="--server") as caught:
+        _ = found.store_path
     assert "hunter2" not in str(caught.value)
 
 
@@ -122,10 +124,10 @@ def test_a_password_in_a_wrong_url_is_not_repeated(folder):
 
 
 @pytest.mark.spec("RS-06")
-def test_results_go_to_files_unless_the_operator_lists_other_stores(folder):
+def test_results_go_where_the_role_has_them_unless_the_operator_lists_stores(folder):
     urls = "s3://acme/etl?region=eu,postgresql://u:p@db/x,files"
 
-    assert settings(folder).results_stores == ("files",)
+    assert settings(folder).results_stores == ()
     assert settings(folder, {"NOETL_RESULTS_STORES": urls}).results_stores == tuple(urls.split(","))
 
 

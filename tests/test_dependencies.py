@@ -64,8 +64,8 @@ def bounds(rows: Iterable[dict[str, str]]) -> set[tuple[str, str]]:
 
 
 def wanted(lines: list[str]) -> set[tuple[str, str]]:
-    """Name and bound: Jinja2>=3.1.6, psycopg[binary]>=3.2.10."""
-    parts = [re.fullmatch(r"([\w.-]+)(?:\[.*\])?(.*)", line) for line in lines]
+    """Name and bound, without the system it is for: Jinja2>=3.1.6, psycopg[binary]>=3.2.10."""
+    parts = [re.fullmatch(r"([\w.-]+)(?:\[.*\])?(.*)", line.partition(";")[0].strip()) for line in lines]
     return {(re.sub(r"[-_.]+", "-", part[1]).lower(), part[2]) for part in parts}
 
 

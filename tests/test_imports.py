@@ -60,6 +60,12 @@ EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
     ("replay", "last"): (READING, RUNNING),
     ("catalog", "list"): (READING, RUNNING),
     ("sweep", "--dry-run"): (READING, RUNNING),
+    ("schedule", "list"): (READING | {"cronsim"}, RUNNING),
+    ("trigger", "list"): (READING, RUNNING),
+    ("token", "list"): (LOOKING, RUNNING),
+    ("server", "--help"): (LOOKING, set()),
+    ("worker", "--help"): (LOOKING, set()),
+    ("doctor",): (LOOKING, RUNNING | {"http", "email"}),  # no driver, unless there is something to ask with it
     ("keychain", "list"): (LOOKING, RUNNING),  # no key is needed for it, so no cryptography
 }
 ANSWERS = {"resume", "cancel", "signal"}  # they refuse what has ended, so there is nothing to start here

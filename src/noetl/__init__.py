@@ -7,6 +7,8 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     server.py  worker.py   the roles: read settings, build the parts, run. They do not decide. Of the server's,
                   running.py runs and changes executions, embedded.py puts server and worker into one process,
                   asking.py asks another process; safekeeping.py keeps credentials, proving.py tries them
+    clictl.py  checkup/  daemons/   servers and workers of this machine: start, stop, status, scale; how everything is
+                  (noetl doctor); pid files, log files and processes that go on by themselves
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
     control/      the server at work: the pump (intake, turn), dispatch, timers, children, stored lists, reading, verify

@@ -1,12 +1,20 @@
 """Time, handed in: whoever needs it gets a Clock, so that a simulator can hand in another.
 
-`now` is the wall's, in seconds since 1970, for what is written down; `monotonic` measures; `sleep` waits.
+`now` is the wall's, in seconds since 1970, for what is written down; `monotonic` measures; `sleep` waits; `call_later`
+waits without anybody waiting.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
+
+
+class Timer(Protocol):
+    """Something that is going to happen."""
+
+    def cancel(self) -> None: ...
 
 
 class Clock(Protocol):
@@ -15,6 +23,8 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
     async def sleep(self, seconds: float) -> None: ...
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer: ...
 
 
 class SystemClock:
@@ -30,3 +40,8 @@ class SystemClock:
         import asyncio  # an import of 60 ms that looking at the time does not need
 
         await asyncio.sleep(seconds)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        import asyncio
+
+        return asyncio.get_running_loop().call_later(seconds, call)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
-from noetl.errors import RequestError, StoreUnusable
+from noetl.errors import RequestError
 
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 FILE_NAME = "noetl.toml"
@@ -28,7 +28,13 @@ KEEP_DAYS_MAX = 36_500
 SQLITE = "sqlite:///"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
+POOL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+SUBJECT = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){0,7}")
 POSTGRES_SCHEMES = ("postgresql", "postgres")
+POSTGRES = "postgresql://"
+QUEUE_SCHEMES = ("nats", "tls")
+LOG_TEXT, LOG_JSON = "text", "json"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 RESULT_STORES = ("files", "sqlite")
 RESULT_SCHEMES = (*POSTGRES_SCHEMES, "nats", "tls", "s3", "gs", "az")
 KEYS_IN_FILE, KEYS_IN_SERVICE = "file", "keyring"
@@ -48,13 +54,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     python_inline: bool = False  # tasks may run inside the worker
     duckdb_external_access: bool = False  # SQL may reach files and networks
     results_mb_max: int = 64
-    results_stores: tuple[str, ...] = ("files",)  # URLs, perhaps with a password; the first is where results go
+    results_stores: tuple[str, ...] = ()  # URLs, perhaps with a password; the first is where results go; (): by role
     results_keep_days: int | None = None  # after the end of an execution; None: for ever
     keychain_key: str = KEYS_IN_FILE  # where the key ring is
     tools_plugins: tuple[str, ...] = ()  # kinds of other packages that may be used
     keychain_env_allow: tuple[str, ...] = ()  # variables that provider env may read
     keychain_file_roots: tuple[Path, ...] = ()  # folders that provider file may read from
     keychain_secrets_allow: tuple[str, ...] = ("*",)  # patterns of provider:name
+    keychain_pools_allow: tuple[str, ...] = ("*",)  # patterns of pool:name, for workers of a cluster
     keychain_ca_file: Path | None = None  # certificates of the services that are asked for secrets
     keychain_vault_url: str = ""
     keychain_vault_token_file: Path | None = None
@@ -62,9 +69,40 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keychain_aws_url: str = ""
     keychain_gcp_url: str = ""
     keychain_azure_url: str = ""
+    queue_url: str = ""  # nats://, perhaps with a password; "": workers are in the server's process
+    queue_prefix: str = "noetl"  # of every subject: several clusters may share one NATS
+    queue_ca_file: Path | None = None
+    server_host: str = "127.0.0.1"
+    server_port: int = 8642
+    server_names: tuple[str, ...] = ()  # names in a Host header that are this server's, besides its addresses
+    server_tls_cert: Path | None = None
+    server_tls_key: Path | None = None
+    server_insecure: bool = False  # listen beyond this machine without TLS, in so many words
+    server_workers: bool = True  # without a queue: run tasks in the server's process too
+    server_url: str = ""  # where the command line finds its server; "": it runs by itself
+    server_token_file: Path | None = None  # of the command line and of workers; None: the one in the home
+    server_ca_file: Path | None = None  # certificates that the command line trusts a server by
+    pool: str = "default"  # of a worker
+    worker_processes: int = 0  # 0: one for each core
+    lease_seconds: float = 30.0
+    otel_url: str = ""  # where traces are sent, OTLP over HTTP
+    log_format: str = LOG_TEXT
+    export_events: bool = False  # committed events go to a stream of the queue, too
+    log_level: str = "info"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several servers may use the store."""
+        return self.store_url.startswith(POSTGRES)
 
     @property
     def store_path(self) -> Path:
+        """The file of a store on this machine; raises RequestError where servers share one."""
+        if self.is_shared:
+            raise RequestError(
+                "store.url names PostgreSQL, which belongs to servers: name one with --server URL (NOETL_SERVER_URL), "
+                f"start one with `noetl server start`, or run without: --store {SQLITE}{STORE_NAME}"
+            )
         return Path(self.store_url.removeprefix(SQLITE))
 
     @property
@@ -96,9 +134,16 @@ class Setting(NamedTuple):
         return self.key.replace(".", "_")
 
 
-def load(*, home: str | None = None, store: str | None = None, environ: Mapping[str, str], folder: Path) -> Settings:
-    """The settings that hold in a folder."""
-    flags = {"home": ("--home", home), "store.url": ("--store", store)}
+def load(
+    *,
+    home: str | None = None,
+    store: str | None = None,
+    environ: Mapping[str, str],
+    folder: Path,
+    flags: Mapping[str, tuple[str, Any]] | None = None,
+) -> Settings:
+    """The settings that hold in a folder; `flags`: further ones, by key: the flag's name and what it was given."""
+    flags = {"home": ("--home", home), "store.url": ("--store", store), **(flags or {})}
     file = nearest(folder, FILE_NAME, Path.is_file)
     written = read_file(file) if file else {}
     chosen: dict[str, Any] = {"process_slots": cores()}
@@ -289,19 +334,73 @@ def url_of(file: Path) -> str:
 
 
 def store_url(given: Given) -> str:
-    """sqlite:///relative.db or sqlite:////absolute.db, made absolute. What stands in another URL may be a password."""
-    value = given.value if isinstance(given.value, str) else ""
-    scheme = value.partition("://")[0]
-    if scheme in POSTGRES_SCHEMES:
-        raise StoreUnusable(
-            f"store.url (from {given.origin}) names PostgreSQL, which this version cannot use as a store yet. "
-            f"Leave it away, or set {SQLITE}{STORE_NAME}"
-        )
-    name = value.removeprefix(SQLITE)
-    if not value.startswith(SQLITE) or name in ("", "/", ":memory:") or name.endswith("/") or "?" in name:
+    """sqlite:///relative.db or sqlite:////absolute.db, made absolute, or postgresql://…
+
+    What stands in another URL may be a password.
+    """
+    value = given.value.strip() if isinstance(given.value, str) else ""
+    scheme, _, rest = value.partition("://")
+    if scheme in POSTGRES_SCHEMES and rest:
+        return POSTGRES + rest
+    file = value.removeprefix(SQLITE)
+    if not value.startswith(SQLITE) or file in ("", "/", ":memory:") or file.endswith("/") or "?" in file:
         found = f'"{value}"' if scheme == "sqlite" or "@" not in value else f'"{scheme}://…"'
-        refuse(given, f"{SQLITE}relative/file.db or {SQLITE}/absolute/file.db", found)
-    return url_of(path(given._replace(value=name)))
+        wanted = f"{SQLITE}relative/file.db, {SQLITE}/absolute/file.db or {POSTGRES}user@host/database"
+        refuse(given, wanted, found)
+    return url_of(path(given._replace(value=file)))
+
+
+def queue_url(given: Given) -> str:
+    """nats://host:4222. What stands in it may be a password."""
+    value = given.value.strip() if isinstance(given.value, str) else ""
+    scheme, _, rest = value.partition("://")
+    if scheme not in QUEUE_SCHEMES or not rest:
+        refuse(given, "nats://host:4222 or tls://host:4222", f'"{scheme}://…"' if "@" in value else None)
+    return value
+
+
+def subject_prefix(given: Given) -> str:
+    if not isinstance(given.value, str) or not SUBJECT.fullmatch(given.value.strip()):
+        refuse(given, "words of letters, digits, hyphens and underscores with dots between")
+    return given.value.strip()
+
+
+def pool_name(given: Given) -> str:
+    if not isinstance(given.value, str) or not POOL.fullmatch(given.value.strip()):
+        refuse(given, "a name of letters, digits, hyphens and underscores")
+    return given.value.strip()
+
+
+def host(given: Given) -> str:
+    value = given.value.strip() if isinstance(given.value, str) else ""
+    if not value or "/" in value or any(char.isspace() for char in value):
+        refuse(given, "an address or a host name, such as 127.0.0.1 or 0.0.0.0")
+    return value
+
+
+def log_format(given: Given) -> str:
+    if given.value not in (LOG_TEXT, LOG_JSON):
+        refuse(given, f'"{LOG_TEXT}" or "{LOG_JSON}"')
+    return str(given.value)
+
+
+def log_level(given: Given) -> str:
+    if given.value not in LOG_LEVELS:
+        refuse(given, f"one of: {', '.join(LOG_LEVELS)}")
+    return str(given.value)
+
+
+def seconds(least: float, most: float) -> Callable[[Given], float]:
+    def read(given: Given) -> float:
+        try:
+            value = float(given.value)
+        except (TypeError, ValueError):
+            value = -1.0
+        if isinstance(given.value, bool) or not least <= value <= most:
+            refuse(given, f"a number of seconds from {least} to {most}")
+        return value
+
+    return read
 
 
 def name(given: Given) -> str:
@@ -355,6 +454,7 @@ SETTINGS = (
     Setting("keychain.env_allow", words),
     Setting("keychain.file_roots", paths),
     Setting("keychain.secrets_allow", words),
+    Setting("keychain.pools_allow", words),
     Setting("keychain.ca_file", path),
     Setting("keychain.vault_url", service_url),
     Setting("keychain.vault_token_file", path),
@@ -364,5 +464,25 @@ SETTINGS = (
     Setting("keychain.azure_url", service_url),
     Setting("keychain.key", key_place),
     Setting("tools.plugins", words),
+    Setting("queue.url", queue_url),
+    Setting("queue.prefix", subject_prefix),
+    Setting("queue.ca_file", path),
+    Setting("server.host", host),
+    Setting("server.port", whole_number(0, 65535)),
+    Setting("server.names", words),
+    Setting("server.tls_cert", path),
+    Setting("server.tls_key", path),
+    Setting("server.insecure", flag),
+    Setting("server.workers", flag),
+    Setting("server.url", service_url),
+    Setting("server.token_file", path),
+    Setting("server.ca_file", path),
+    Setting("pool", pool_name),
+    Setting("worker.processes", whole_number(0, 1024)),
+    Setting("lease_seconds", seconds(1.0, 3600.0)),
+    Setting("otel.url", service_url),
+    Setting("log.format", log_format),
+    Setting("export.events", flag),
+    Setting("log.level", log_level),
 )
 KNOWN = tuple(setting.key for setting in SETTINGS)

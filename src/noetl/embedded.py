@@ -8,24 +8,29 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from noetl.access import Access
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
-from noetl.control import credentials, reading
-from noetl.control.catalog import Catalog, Loaded, Text
+from noetl.control import reading
+from noetl.control.catalog import Catalog, Loaded
+from noetl.control.desk import Desk
 from noetl.control.dispatch import Dispatch
 from noetl.control.follow import Following
 from noetl.control.inbox import Inbox, Request
 from noetl.control.intake import Intake
 from noetl.control.live import Executions, Live
+from noetl.control.metrics import NOTHING, Meters
+from noetl.control.numbering import Numbering
 from noetl.control.requests import Observer, RunRequest
 from noetl.control.showing import Showing
+from noetl.control.sitting import LocalSitting
 from noetl.control.stored_lists import StoredLists
 from noetl.control.timers import Timers
 from noetl.control.turn import Follower
@@ -33,26 +38,20 @@ from noetl.dsl.kinds import Kind
 from noetl.dsl.model import Playbook
 from noetl.engine import commands as ops
 from noetl.engine.effects import is_needed
-from noetl.engine.events import Event, Patch
-from noetl.engine.rows import check_signal
+from noetl.engine.events import Event
 from noetl.engine.state import INCIDENT, State
-from noetl.errors import PayloadTooLarge, RequestError, WrongState
 from noetl.keychain.opening import open_keychain
 from noetl.logs import logging_to
 from noetl.queues.memory import MemoryQueue
-from noetl.references import Reference
-from noetl.results.contract import Readable, Results
-from noetl.results.stores import NoCredentials, Stores
-from noetl.runner.wallet import Wallet
-from noetl.stores.contract import LIVE, Entry, Execution
+from noetl.results.stores import Stores
+from noetl.stores.contract import LIVE
 from noetl.stores.sqlite import SqliteStore
 from noetl.tools.registry import Declarations, is_installed
 from noetl.worker import make_worker
 
-PAYLOAD_BYTES_MAX = 1024 * 1024
 NONCE_BITS = 31
+ROWS_PER_READ = 1000
 TRACE_BYTES = 16
-IDS_PER_BLOCK_MAX = 1024
 
 
 class Kinds(Declarations):
@@ -77,7 +76,18 @@ def kinds_of(settings: Settings) -> Kinds:
 class Embedded:
     """Server and worker in one process."""
 
-    def __init__(self, settings: Settings, store: SqliteStore, observer: Observer, clock: Clock, kinds: Kinds) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: SqliteStore,
+        observer: Observer,
+        clock: Clock,
+        kinds: Kinds,
+        *,
+        is_lasting: bool = False,
+        meters: Meters = NOTHING,
+    ) -> None:
+        """`is_lasting`: it is a server, which goes on when the disk is full or a job fails by a fault of ours."""
         self.settings = settings
         self.store = store
         self.clock = clock
@@ -86,16 +96,21 @@ class Embedded:
         self.queue = MemoryQueue(secrets.randbits(NONCE_BITS))
         self.catalog = Catalog(store, kinds, clock)
         self.executions = Executions(store, self.catalog, self.results)
+        self.numbering = Numbering(store)
         self.showing = Showing(observer, self.executions)
         self.intake = Intake(
             store=store,
-            queue=self.queue,
+            sitting=LocalSitting(store, self.queue, clock),
             results=self.results,
             executions=self.executions,
             clock=clock,
             observer=self._committed,
+            meters=meters,
+            is_lasting=is_lasting,
         )
-        self.lists = StoredLists(store, self._read_by, self._write_by)
+        self.is_lasting = is_lasting
+        self.access = Access(self.results, self.keychain, self.executions)
+        self.lists = StoredLists(store, self.access.read_by, self.access.write_by)
         self.dispatch = Dispatch(intake=self.intake, queue=self.queue, lists=self.lists, clock=clock)
         self.timers = Timers(clock, self.queue, self.intake.post, self.dispatch.ring)
         self.timers.is_needed = self._is_needed
@@ -104,9 +119,9 @@ class Embedded:
             catalog=self.catalog,
             store=store,
             lists=self.lists,
-            timers=self.timers,
-            new_id=self.new_id,
+            new_id=self.numbering.new_id,
         )
+        self.following.set_timer = self.timers.set
         self.following.ring = self.dispatch.ring
         self.intake.follower = Follower(self.following.within, self.following.after)
         self.worker = make_worker(
@@ -121,11 +136,20 @@ class Embedded:
             is_embedded=True,
         )
         self.following.revoke = self.worker.revoke
-        self._ids: list[int] = []
-        self._block = 1
+        self.desk = Desk(
+            store=store,
+            catalog=self.catalog,
+            pump=self.intake,
+            keychain=self.keychain,
+            clock=clock,
+            new_id=self.numbering.new_id,
+            new_trace=lambda: secrets.token_hex(TRACE_BYTES),
+        )
+        self.desk.announce = self.showing.announce
         self._moved = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: BaseException | None = None  # of a part that has died: nothing more will happen by itself
+        self.on_failure: Callable[[BaseException], None] = lambda _error: None
         self._interrupts = 0
         self._ended: dict[int, State] = {}  # executions that were run to their end, as they ended
         self._watched_id = 0
@@ -134,30 +158,6 @@ class Embedded:
 
     async def _playbook(self, sha: str, planned: list[list[Any]]) -> Playbook:
         return (await self.catalog.loaded(sha, planned)).playbook
-
-    async def _read_by(self, execution_id: int, reference: Reference) -> Readable:
-        """The store of a reference; a place of a playbook's own is opened as that execution's playbook may."""
-        if reference.auth_reference is None:
-            return await self.results.for_reading(reference, NoCredentials())
-        return await self.results.for_reading(reference, await self._wallet_of(execution_id))
-
-    async def _write_by(self, execution_id: int, chosen: object) -> Results:
-        """The store that a task of an execution chose."""
-        if chosen is None:
-            return await self.results.for_writing(None, NoCredentials())
-        return await self.results.for_writing(chosen, await self._wallet_of(execution_id))
-
-    async def _wallet_of(self, execution_id: int) -> Wallet:
-        live = await self.executions.get(execution_id)
-        return Wallet(self.keychain, live.loaded.playbook, live.state.workload)
-
-    async def new_id(self) -> int:
-        """An execution id; blocks grow, so that one run takes one and a thousand children few."""
-        if not self._ids:
-            first = await self.store.reserve_ids(self._block)
-            self._ids = list(range(first, first + self._block))[::-1]
-            self._block = min(self._block * 2, IDS_PER_BLOCK_MAX)
-        return self._ids.pop()
 
     def _committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:
         self.showing.committed(execution_id, first_seq, events)
@@ -173,69 +173,20 @@ class Embedded:
 
     # --- doing -------------------------------------------------------------------------------------------------------
 
-    async def register(self, request: RunRequest) -> Entry:
-        if request.data is None:
-            return await self.catalog.find(request.path or "", request.version)
-        text = Text(data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream)
-        return await self.catalog.register(text)
-
     async def start(self, request: RunRequest) -> tuple[int, Loaded]:
-        """Register, prove the credentials, and record the start."""
-        if request.request_key is not None:
-            existing = await self.store.execution_by_request(request.request_key)
-            if existing is not None:
-                await self._refuse_another(request, existing)
-                return existing.id, await self.resume(existing.id)
-        size = len(msgspec.json.encode(request.payload))
-        if size > PAYLOAD_BYTES_MAX:
-            raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
-        entry = await self.register(request)
-        loaded = await self.catalog.loaded(entry.sha, [])
-        await credentials.prove(self.keychain, loaded.playbook, request.payload)
-        execution_id = await self.new_id()
-        self.showing.announce(execution_id, loaded, entry.path)
-        await self.intake.submit(
-            ops.Start(
-                execution_id=execution_id,
-                path=entry.path,
-                version=entry.version,
-                sha=entry.sha,
-                payload=request.payload,
-                folder=request.folder,
-                request_key=request.request_key,
-                trace_id=secrets.token_hex(TRACE_BYTES),
-            )
-        )
-        return execution_id, loaded
-
-    async def _refuse_another(self, request: RunRequest, existing: Execution) -> None:
-        """A request key stands for one request: another playbook under it is a mistake of whoever asks."""
-        entry = await self.register(request)
-        if entry.sha != existing.sha:
-            raise RequestError(
-                f"the request key {request.request_key} is that of execution {existing.id}, which runs "
-                f"{existing.path}@{existing.version}, not this playbook; use another key"
-            )
+        """Record the start of a run; one that was started under the same request key is gone on with."""
+        started = await self.desk.start(request)
+        if not started.is_new:
+            return started.execution_id, await self.resume(started.execution_id)
+        return started.execution_id, started.loaded
 
     async def resume(self, execution_id: int) -> Loaded:
-        """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not."""
+        """Go on with an execution."""
         row = await reading.row_of(self.store, execution_id)
         loaded = (await self.executions.get(execution_id)).loaded
         self.showing.announce(execution_id, loaded, row.path, await reading.progress_of(self.store, execution_id))
-        root = await self._root(row)
-        if root.status in LIVE:
-            await self.executions.get(root.id)
-            await self.intake.submit(ops.Recover(execution_id=root.id))
+        await self.desk.resume(execution_id)
         return loaded
-
-    async def _root(self, row: Execution) -> Execution:
-        """The outermost caller that is still under way."""
-        while row.parent_id is not None and row.status in LIVE:
-            parent = await reading.row_of(self.store, row.parent_id)
-            if parent.status not in LIVE:
-                break
-            row = parent
-        return row
 
     def watched(self, execution_id: int) -> State | None:
         """The state of an execution, as this process knows it."""
@@ -316,32 +267,10 @@ class Embedded:
             await self.worker.abandon()
             await draining
 
-    async def cancel(self, execution_id: int, reason: str) -> dict[str, Any]:
-        await self._refuse_ended(execution_id)
-        await self.intake.submit(ops.Cancel(execution_id=execution_id, reason=reason))
-        return await self._status(execution_id)
-
-    async def signal(self, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
-        await self._refuse_ended(execution_id)
-        writes = [Patch(path, value) for path, value in patches.items()]
-        live = self.executions.known(execution_id) or await self.executions.rebuilt(execution_id, [])
-        check_signal(live.state, writes, live.loaded.playbook)
-        await self.intake.submit(ops.Signal(execution_id=execution_id, patches=writes))
-        return await self._status(execution_id)
-
-    async def _refuse_ended(self, execution_id: int) -> None:
-        row = await reading.row_of(self.store, execution_id)
-        if row.status not in LIVE:
-            raise WrongState(f"execution {execution_id} has ended ({row.status}); nothing can change it any more")
-
-    async def _status(self, execution_id: int) -> dict[str, Any]:
-        row = await reading.row_of(self.store, execution_id)
-        return {"execution_id": str(execution_id), "status": row.status}
-
     async def _handle(self, request: Request) -> dict[str, Any]:
         if request.do == "cancel":
-            return await self.cancel(request.execution_id, request.reason)
-        return await self.signal(request.execution_id, request.patches)
+            return await self.desk.cancel(request.execution_id, request.reason)
+        return await self.desk.signal(request.execution_id, request.patches)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -361,13 +290,23 @@ class Embedded:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
+    async def take_up_all(self) -> None:
+        """Go on with everything that had not ended when the process before this one did."""
+        before: int | None = None
+        while rows := await self.store.executions(limit=ROWS_PER_READ, before=before):
+            for row in rows:
+                if row.status in LIVE and row.parent_id is None:
+                    await self.desk.resume(row.id)
+            before = rows[-1].id
+
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
         self._moved.set()
+        self.on_failure(error)
 
     def work(self) -> None:
         """Let the worker take jobs."""
-        self.worker.on_failure = self._fail
+        self.worker.on_failure = None if self.is_lasting else self._fail
         self.worker.on_idle = self._moved.set
         self._run_part(self.worker.run())
         self._run_part(self.worker.beat())

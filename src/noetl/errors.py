@@ -3,19 +3,27 @@
     NoetlError
     ├─ PlaybookError            the author of a playbook
     │   ├─ InvalidPlaybook        it does not check; the findings say why
+    │   ├─ InvalidDocument        the same, of a schedule or a trigger
     │   └─ UnusableSql            SQL that cannot be taken apart, or whose values do not fit it
     ├─ RequestError             whoever asked
     │   ├─ UnknownExecution       no such execution in this store
     │   ├─ UnknownPlaybook        nothing registered under that path, and no such file
+    │   ├─ UnknownDocument        no schedule or trigger of that name
     │   ├─ WrongState             the execution cannot do that now
+    │   ├─ TooOften               more often than was allowed; later it may be
+    │   ├─ Forbidden              whoever asks may not do that; Unauthenticated: nobody knows who asks
     │   └─ PayloadTooLarge
     ├─ OperatorError            whoever runs NoETL
     │   ├─ StoreBusy              another process has the store
     │   ├─ StoreTooNew            written by a newer version
     │   ├─ StoreUnusable          damaged, unreadable, or not a store
     │   ├─ DiskFull
+    │   ├─ Unreachable            a service that does not answer now: asking again may help
+    │   ├─ AlreadyRunning         a server or worker under the same name
+    │   ├─ DidNotStart            a server or worker that was to go on by itself; the end of its log says why
     │   ├─ KeychainUnusable       the stored credentials or their keys: missing, damaged, open to others
     │   ├─ KeychainBusy           another process writes to them
+    │   ├─ TokenUnusable          a token file: missing, open to others, without a token
     │   ├─ MissingLibrary         a kind whose extra is not installed
     │   └─ UnusablePlugin         a kind of another package that is enabled and not to be had
     ├─ ResultError              a stored payload; becomes the output of the task that asked
@@ -58,6 +66,14 @@ class InvalidPlaybook(PlaybookError):
         self.source = source
 
 
+class InvalidDocument(InvalidPlaybook):
+    """A schedule or a trigger that does not check."""
+
+    def __init__(self, name: str, report: str, findings: Sequence[object] = (), source: object = None) -> None:
+        super().__init__(name, report, findings, source)
+        self.args = (f'"{name}" does not check, so nothing was applied:\n{report}',)
+
+
 class UnusableSql(PlaybookError):
     kind: ClassVar[str] = "template"
 
@@ -90,8 +106,26 @@ class UnknownPlaybook(RequestError):
         self.path = path
 
 
+class UnknownDocument(RequestError):
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f'there is no {kind} "{name}"; `noetl {kind} list` names those there are')
+        self.name = name
+
+
 class WrongState(RequestError):
     """The execution is not in a state in which that can be done."""
+
+
+class TooOften(RequestError):
+    """More often than was allowed."""
+
+
+class Forbidden(RequestError):
+    """Whoever asks is known, and may not do that."""
+
+
+class Unauthenticated(RequestError):
+    """Nobody knows who asks: there is no token, or it is not one of ours, or it has expired."""
 
 
 class PayloadTooLarge(RequestError):
@@ -138,6 +172,23 @@ class DiskFull(OperatorError):
         )
 
 
+class Unreachable(OperatorError):
+    """A service that does not answer: the store, the queue, a server. Nothing is known of what was under way."""
+
+    exit_code = 3
+
+
+class AlreadyRunning(OperatorError):
+    def __init__(self, what: str, process_id: int, pid_file: str) -> None:
+        super().__init__(f"{what} runs already: process {process_id}, as {pid_file} says; nothing was started")
+        self.process_id = process_id
+
+
+class DidNotStart(OperatorError):
+    def __init__(self, what: str, why: str, log_file: str, log_end: str) -> None:
+        super().__init__(f"{what} did not start: {why}. The end of its log, {log_file}:\n{log_end or '(nothing)'}")
+
+
 class KeychainUnusable(OperatorError):
     exit_code = 2
 
@@ -147,6 +198,10 @@ class KeychainBusy(OperatorError):
 
     def __init__(self, place: str) -> None:
         super().__init__(f"the keychain {place} is being written to by another process. Nothing was changed; try again")
+
+
+class TokenUnusable(OperatorError):
+    exit_code = 2
 
 
 class MissingLibrary(OperatorError):
@@ -199,6 +254,10 @@ class ResultStoreUnreachable(ResultError):
 
     def __init__(self, place: str, why: str) -> None:
         super().__init__(f"the result store {place} cannot be reached: {why}")
+
+
+# What kept something from being recorded may be over soon.
+PASSING = (Unreachable, DiskFull, StoreBusy, ResultStoreUnreachable)
 
 
 class InternalError(NoetlError):

@@ -22,6 +22,7 @@ from noetl.keychain.environment import EnvironmentSource, variable_of
 from noetl.keychain.kinds import kind_named
 from noetl.keychain.local import stored_credentials
 from noetl.keychain.opening import open_keychain
+from noetl.keychain.stored import StoredCredentials
 from noetl.keychain.stored_source import ANY_KIND, StoredSource
 from noetl.secret import Declared
 
@@ -50,18 +51,27 @@ class Refused(Exception):
 
 def prove(settings: Settings, name: str, kind: str | None, *, is_connecting: bool) -> Proof:
     """Try a credential; `kind`: of one in a variable, which does not say."""
-    return asyncio.run(_proved(settings, name, kind, is_connecting, SystemClock()))
+    return asyncio.run(proved(settings, name, kind, is_connecting, SystemClock()))
 
 
-async def _proved(settings: Settings, name: str, kind: str | None, is_connecting: bool, clock: Clock) -> Proof:
-    declared, origin = await _declared(settings, name, kind, clock)
+async def proved(
+    settings: Settings,
+    name: str,
+    kind: str | None,
+    is_connecting: bool,
+    clock: Clock,
+    stored: StoredCredentials | None = None,
+) -> Proof:
+    """The same, for whoever is in an event loop; `stored`: where credentials are kept, if not in the home."""
+    stored = stored or stored_credentials(settings, os.environ, clock)
+    declared, origin = await _declared(settings, name, kind, stored)
     tried: list[str] = []
     proof = Proof(name=name, kind=declared.kind, origin=origin, tried=tried)
     try:
-        fields = await _fields(settings, declared, clock)
+        fields = await _fields(declared, stored)
         tried.append("read and complete")
         if is_connecting:
-            tried += await _connected(settings, declared, fields, clock)
+            tried += await _connected(settings, declared, fields, clock, stored)
     except LookupError as error:
         is_passing = getattr(error, "retryable", False)
         return msgspec.structs.replace(proof, error=str(error), is_unreachable=is_passing)
@@ -70,9 +80,9 @@ async def _proved(settings: Settings, name: str, kind: str | None, is_connecting
     return proof
 
 
-async def _declared(settings: Settings, name: str, kind: str | None, clock: Clock) -> tuple[Declared, str]:
+async def _declared(settings: Settings, name: str, kind: str | None, stored: StoredCredentials) -> tuple[Declared, str]:
     """What a playbook would declare, and where it would be found: a variable wins over what is stored."""
-    row = next((row for row in await stored_credentials(settings, os.environ, clock).rows() if row.name == name), None)
+    row = next((row for row in await stored.rows() if row.name == name), None)
     variable = variable_of(name)
     if not os.environ.get(variable) and row is None:
         raise RequestError(
@@ -83,18 +93,20 @@ async def _declared(settings: Settings, name: str, kind: str | None, clock: Cloc
     return Declared(name=name, kind=kind or (row.kind if row else ANY_KIND)), origin
 
 
-async def _fields(settings: Settings, declared: Declared, clock: Clock) -> Mapping[str, Any]:
-    stored = StoredSource(stored_credentials(settings, os.environ, clock), os.environ)
-    entry = await EnvironmentSource(os.environ).entry(declared) or await stored.entry(declared)
+async def _fields(declared: Declared, stored: StoredCredentials) -> Mapping[str, Any]:
+    source = StoredSource(stored, os.environ)
+    entry = await EnvironmentSource(os.environ).entry(declared) or await source.entry(declared)
     return checked(declared, entry or {})
 
 
-async def _connected(settings: Settings, declared: Declared, fields: Mapping[str, Any], clock: Clock) -> list[str]:
+async def _connected(
+    settings: Settings, declared: Declared, fields: Mapping[str, Any], clock: Clock, stored: StoredCredentials
+) -> list[str]:
     kind = kind_named(declared.kind)
     is_token_wanted, is_database = is_oauth2(declared.kind, fields), kind is not None and kind.name == POSTGRES
     if not is_token_wanted and not is_database:
         return []
-    keychain = open_keychain(settings, os.environ, clock)
+    keychain = open_keychain(settings, os.environ, clock, stored=stored)
     try:
         entry = await keychain.resolve(declared)  # its secrets are known from here on
         if is_token_wanted:

@@ -91,12 +91,12 @@ class _interrupts:
 
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
     request = Request(do="cancel", execution_id=execution_id, reason=reason)
-    return _change(settings, request, lambda parts: parts.cancel(execution_id, reason))
+    return _change(settings, request, lambda parts: parts.desk.cancel(execution_id, reason))
 
 
 def signal(settings: Settings, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
     request = Request(do="signal", execution_id=execution_id, patches=patches)
-    return _change(settings, request, lambda parts: parts.signal(execution_id, patches))
+    return _change(settings, request, lambda parts: parts.desk.signal(execution_id, patches))
 
 
 def _change(
@@ -124,7 +124,7 @@ def register(settings: Settings, request: RunRequest) -> dict[str, Any]:
 
     async def registered() -> dict[str, Any]:
         async with embedded(settings, Nobody()) as parts:
-            return reading.catalog_row(await parts.register(request))
+            return reading.catalog_row(await parts.desk.register(request))
 
     return asyncio.run(registered())
 

@@ -24,6 +24,7 @@ from noetl.keychain.stored import Credential, StoredCredentials
 from noetl.keychain.strongbox import REFERENCES, VALUES, Row
 
 __all__ = ["KINDS", "NAMES", "CredentialKind", "kind_named", "shortfall", "unknown_fields", "variable_of", "wanted"]
+__all__ += ["apply", "keep", "listed", "remove", "rotate"]
 
 
 def keep(settings: Settings, name: str, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,12 +65,21 @@ class CredentialUnavailable(LookupError):
         self.retryable = retryable
 
 
+class Errand(msgspec.Struct, frozen=True, kw_only=True):
+    """The job that a credential is asked for: a server gives it to the worker that holds the job, and nobody else."""
+
+    key: tuple[int, int, int]  # execution, run, iter
+    lease: int
+    sha: str  # of the playbook that declares it
+
+
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """A credential as a playbook declares it: which one, of which kind, and what its provider needs to know."""
 
     name: str
     kind: str
     settings: dict[str, Any] = {}
+    errand: Errand | None = None  # None: nobody works on a job
 
 
 def sealed(data: Any) -> Any:

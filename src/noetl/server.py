@@ -21,6 +21,8 @@ from noetl.projections.progress import Children, Progress, Step
 from noetl.stores.sqlite import SqliteStore
 
 __all__ = ["Children", "Event", "Notice", "Observer", "Progress", "RunRequest", "RunResult", "Step", "notices"]
+__all__ += ["cancel", "catalog_list", "catalog_register", "catalog_show", "events", "follow", "list_executions"]
+__all__ += ["replay", "resume", "run", "show", "signal", "sweep", "verify"]
 Found = TypeVar("Found")
 
 

@@ -1,19 +1,52 @@
-"""The worker's role: build a worker's parts and hand it over. A pure background pool: no HTTP, no log (RO-01)."""
+"""The worker's role: build a worker's parts and hand it over, or be one. A background pool: no HTTP, no log (RO-01).
+
+`make_worker` is a worker in anybody's process; `start` is `noetl worker start`, whose processes are in `working/`.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from noetl.clock import Clock
-from noetl.config import Settings
+from noetl.config import Settings, cores
+from noetl.errors import RequestError
 from noetl.keychain.contract import Keychain
 from noetl.queues.contract import Transport
 from noetl.results.stores import Stores
 from noetl.runner.invoke import Invoker
+from noetl.runner.lease import Terms
 from noetl.runner.toolbox import Toolbox
 from noetl.runner.worker import Playbooks, Worker
 from noetl.tools.contract import Hands, ToolSettings
 from noetl.tools.registry import Declarations
+
+
+def start(
+    settings: Settings,
+    *,
+    processes: int = 0,
+    drain_seconds: float,
+    on_ready: Callable[[int], None],
+    wanted: Callable[[], int] | None = None,
+) -> int:
+    """Be a worker until a signal ends it; 0: it drained. `processes`: 0 is one for each core.
+
+    `on_ready` is told how many processes take jobs, when all do and after each change. `wanted` says how many there
+    should be when SIGHUP asks; without it, one process needs no supervisor. Raises what makes it no worker at all.
+    """
+    import asyncio
+
+    if not settings.queue_url:
+        raise RequestError("a worker reaches its servers over NATS: set queue.url, or give --queue nats://host:4222")
+    count = processes or cores()
+    if count == 1 and wanted is None:
+        from noetl.working.alone import work_alone
+
+        return asyncio.run(work_alone(settings, drain_seconds=drain_seconds, on_ready=lambda: on_ready(1)))
+    from noetl.working.supervisor import supervise
+
+    return asyncio.run(supervise(settings, count, drain_seconds=drain_seconds, on_ready=on_ready, wanted=wanted))
 
 
 def make_worker(
@@ -38,6 +71,7 @@ def make_worker(
         playbooks=playbooks,
         slots=settings.slots,
         chance=random.random,
+        terms=Terms(lease_seconds=settings.lease_seconds, is_fenced=not is_embedded),
     )
 
 

@@ -136,7 +136,7 @@ def test_a_playbook_that_does_not_check_gives_its_findings_as_json(home):
         (("greet.yaml", "--payload", "[1]"), "must be a JSON mapping, but is a list"),
         (("greet.yaml", "--payload", "@nope.json"), '"nope.json": No such file'),
         (("-", "--payload", "-"), "cannot both come from standard input"),
-        (("greet.yaml", "--store", "postgresql://a:hunter2@b/c"), "PostgreSQL, which this version cannot use"),
+        (("greet.yaml", "--store", "postgresql://a:hunter2@b/c"), "PostgreSQL, which belongs to servers"),
         (("greet.yaml", "--store", "x.db"), "store.url (from --store) must be sqlite:///"),
         (("greet.yaml", "--home", "greet.yaml"), "home (from --home) must be a folder"),
     ],

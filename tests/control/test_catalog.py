@@ -22,7 +22,7 @@ def labelled(number, label):
 @pytest.mark.spec("PB-07", "PB-08")
 async def test_the_catalog_numbers_versions_by_content(tmp_path):
     async with opened(tmp_path) as parts:
-        entries = [await parts.register(request(number)) for number in (1, 2, 1, 3)]
+        entries = [await parts.desk.register(request(number)) for number in (1, 2, 1, 3)]
 
         assert [(entry.path, entry.version) for entry in entries] == [("orders", number) for number in (1, 2, 1, 3)]
 
@@ -30,7 +30,7 @@ async def test_the_catalog_numbers_versions_by_content(tmp_path):
 @pytest.mark.spec("PB-07")
 async def test_equal_labels_never_refuse_a_run_and_say_nothing_of_the_version(tmp_path):
     async with opened(tmp_path) as parts:
-        entries = [await parts.register(labelled(number, "9.9")) for number in (1, 2)]
+        entries = [await parts.desk.register(labelled(number, "9.9")) for number in (1, 2)]
         ids = [(await parts.start(labelled(number, "9.9")))[0] for number in (1, 2)]
         for execution_id in ids:
             await parts.until_quiet(execution_id)
@@ -42,8 +42,8 @@ async def test_equal_labels_never_refuse_a_run_and_say_nothing_of_the_version(tm
 @pytest.mark.spec("PB-07")
 async def test_a_registered_version_runs_as_it_was_registered(tmp_path):
     async with opened(tmp_path) as parts:
-        first = await parts.register(request(1))
-        await parts.register(request(2))
+        first = await parts.desk.register(request(1))
+        await parts.desk.register(request(2))
 
         execution_id, _ = await parts.start(RunRequest(path="orders", version=1))
         await parts.until_quiet(execution_id)
@@ -57,7 +57,7 @@ async def test_a_registered_version_runs_as_it_was_registered(tmp_path):
 async def test_no_version_means_the_newest(tmp_path):
     async with opened(tmp_path) as parts:
         for number in (1, 2):
-            await parts.register(request(number))
+            await parts.desk.register(request(number))
 
         execution_id, _ = await parts.start(RunRequest(path="orders"))
         await parts.until_quiet(execution_id)
@@ -78,9 +78,9 @@ async def test_an_execution_keeps_its_version_when_a_newer_one_is_registered(tmp
         execution_id = await run(parts, gated)
 
     async with opened(tmp_path) as parts:
-        await parts.register(RunRequest(data=text_of(body(2))))
+        await parts.desk.register(RunRequest(data=text_of(body(2))))
         await parts.resume(execution_id)
-        await parts.signal(execution_id, {"ctx.go": True})
+        await parts.desk.signal(execution_id, {"ctx.go": True})
         await parts.until_quiet(execution_id)
 
         row = await parts.store.execution(execution_id)
@@ -91,7 +91,7 @@ async def test_an_execution_keeps_its_version_when_a_newer_one_is_registered(tmp
 @pytest.mark.spec("PB-08", "RT-14")
 async def test_an_execution_names_the_path_and_the_version_it_runs(tmp_path):
     async with opened(tmp_path) as parts:
-        await parts.register(request(1))
+        await parts.desk.register(request(1))
         execution_id, _ = await parts.start(request(2))
         await parts.until_quiet(execution_id)
 
@@ -103,7 +103,7 @@ async def test_an_execution_names_the_path_and_the_version_it_runs(tmp_path):
 @pytest.mark.spec("PB-07")
 async def test_what_is_not_there_is_refused_and_what_there_is_is_named(tmp_path):
     async with opened(tmp_path) as parts:
-        await parts.register(request(1))
+        await parts.desk.register(request(1))
 
         with pytest.raises(UnknownPlaybook, match="versions 1 to 1"):
             await parts.start(RunRequest(path="orders", version=5))
@@ -115,7 +115,7 @@ async def test_what_is_not_there_is_refused_and_what_there_is_is_named(tmp_path)
 async def test_a_playbook_that_does_not_check_is_not_registered(tmp_path):
     async with opened(tmp_path) as parts:
         with pytest.raises(InvalidPlaybook):
-            await parts.register(
+            await parts.desk.register(
                 RunRequest(data=text_of("workflow: [{step: a, tool: {kind: nonsense}}]"), name="a.yaml")
             )
 

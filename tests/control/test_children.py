@@ -117,7 +117,7 @@ async def test_a_child_that_waits_for_a_signal_goes_on_and_so_does_its_caller(fo
         [child] = await parts.store.children(execution_id)
         waiting = child.status
 
-        await parts.signal(child.id, {"ctx.go": True})
+        await parts.desk.signal(child.id, {"ctx.go": True})
         await parts.until_quiet(execution_id)
 
         state = await state_of(parts, execution_id)
@@ -147,7 +147,7 @@ async def test_a_child_comes_from_the_catalog_by_path_and_version(tmp_path):
     async with opened(tmp_path) as parts:
         for answer in (1, 2):
             body = f"workflow: [{{step: a, tool: {{kind: noop, input: {{version: {answer}}}}}}}]"
-            await parts.register(RunRequest(data=text_of(body, "stored/child")))
+            await parts.desk.register(RunRequest(data=text_of(body, "stored/child")))
         newest, _ = await called(parts, "", CALLER.replace("path: child", "path: stored/child"))
         first, _ = await called(parts, "", CALLER.replace("path: child", "path: stored/child, version: 1"))
 
@@ -158,7 +158,7 @@ async def test_a_child_comes_from_the_catalog_by_path_and_version(tmp_path):
 async def test_a_file_beside_the_caller_comes_before_the_catalog(folder):
     async with opened(folder) as parts:
         body = "workflow: [{step: a, tool: {kind: noop, input: {from: catalog}}}]"
-        await parts.register(RunRequest(data=text_of(body, "child")))
+        await parts.desk.register(RunRequest(data=text_of(body, "child")))
 
         state, _ = await called(parts, folder)
 
@@ -228,7 +228,7 @@ async def test_cancelling_the_parent_cancels_the_child_and_its_child(folder):
         [middle] = await parts.store.children(parent)
         [gated] = await parts.store.children(middle.id)
 
-        await parts.cancel(parent, "enough")
+        await parts.desk.cancel(parent, "enough")
 
         rows = [await parts.store.execution(execution_id) for execution_id in (parent, middle.id, gated.id)]
         assert [row.status for row in rows] == ["cancelled"] * 3
@@ -250,7 +250,7 @@ async def test_a_failure_of_the_parent_cancels_its_children(folder):
     """
     async with opened(folder) as parts:
         parent = await run(parts, body, folder=str(folder))
-        await parts.signal(parent, {"ctx.now": True})
+        await parts.desk.signal(parent, {"ctx.now": True})
         await parts.until_quiet(parent)
 
         [child] = await parts.store.children(parent)
@@ -285,7 +285,7 @@ async def test_a_child_that_is_cancelled_tells_its_caller(folder):
         parent = await run(parts, CALLER.replace("path: child", "path: gated"), folder=str(folder))
         [child] = await parts.store.children(parent)
 
-        await parts.cancel(child.id, "enough")
+        await parts.desk.cancel(child.id, "enough")
         await parts.until_quiet(parent)
 
         state = await state_of(parts, parent)
@@ -318,7 +318,7 @@ async def test_a_caller_that_is_taken_up_again_reattaches_to_the_same_child(fold
     async with opened(folder) as parts:
         await parts.resume(parent)
         [child] = await parts.store.children(parent)
-        await parts.signal(child.id, {"ctx.go": True})
+        await parts.desk.signal(child.id, {"ctx.go": True})
         await parts.until_quiet(parent)
 
         assert (await state_of(parts, parent)).status == "success"
@@ -335,7 +335,7 @@ async def test_a_caller_taken_up_again_takes_what_its_child_came_to_meanwhile(fo
 
         wanted = ops.ChildWanted(key=(parent, 1, -1), task=parent_log[-1].task, child=parent_log[-1].child, depth=1)
         again = await parts.following.within(wanted)
-        await parts.signal(child.id, {"ctx.go": True})
+        await parts.desk.signal(child.id, {"ctx.go": True})
         await parts.until_quiet(parent)
         after = await parts.following.within(wanted)
 

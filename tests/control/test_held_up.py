@@ -116,7 +116,7 @@ async def test_a_child_that_ended_during_an_incident_of_its_caller_is_asked_agai
         parent = await run(parts, CALLER, folder=str(folder))
         [child] = await parts.store.children(parent)
         await fail_the_engine(parts, parent)
-        await parts.signal(child.id, {"ctx.go": True})
+        await parts.desk.signal(child.id, {"ctx.go": True})
         while (await parts.store.execution(child.id)).status != "success":
             await asyncio.sleep(0.01)
 
@@ -271,9 +271,9 @@ async def test_what_only_waits_may_be_taken_up_any_number_of_times(folder, body)
 async def test_a_child_whose_caller_has_ended_is_taken_up_itself(folder):
     async with opened(folder) as parts:
         ended = await run(parts, "workflow: [{step: a, tool: {kind: noop}}]")
-        entry = await parts.register(RunRequest(data=text_of(GATED, "gated"), name="gated.yaml"))
+        entry = await parts.desk.register(RunRequest(data=text_of(GATED, "gated"), name="gated.yaml"))
         orphan = ops.Start(
-            execution_id=await parts.new_id(),
+            execution_id=await parts.numbering.new_id(),
             path=entry.path,
             version=entry.version,
             sha=entry.sha,

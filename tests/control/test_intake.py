@@ -111,7 +111,7 @@ async def test_operations_are_decided_in_the_order_in_which_they_were_asked(tmp_
     async with opened(tmp_path, is_working=False) as parts:
         execution_id = await begin(parts, GATED)
 
-        await asyncio.gather(*(parts.signal(execution_id, {"ctx.n": number}) for number in range(50)))
+        await asyncio.gather(*(parts.desk.signal(execution_id, {"ctx.n": number}) for number in range(50)))
 
         state = await state_of(parts, execution_id)
         assert state.ctx == {"n": 49}
@@ -187,7 +187,7 @@ async def test_after_a_cancel_reports_are_stale_and_the_heartbeat_says_so(tmp_pa
         execution_id = await begin(parts, CHAIN)
         [work] = await parts.dispatch.poll("w", 1)
         report = whole_report(parts, work)
-        await parts.cancel(execution_id, "enough")
+        await parts.desk.cancel(execution_id, "enough")
         before = await log_of(parts, execution_id)
 
         gone = await parts.dispatch.heartbeat("w", [(work.key, work.lease)])
@@ -309,7 +309,7 @@ async def test_an_execution_that_never_began_is_an_incident_that_cannot_succeed(
         await parts.resume(execution_id)
         await parts.until_quiet(execution_id)
         resumed_as = (await parts.store.execution(execution_id)).status
-        await parts.cancel(execution_id, "give it up")
+        await parts.desk.cancel(execution_id, "give it up")
 
         assert (started_as, resumed_as) == (INCIDENT, INCIDENT)
         assert (await parts.store.execution(execution_id)).status == "cancelled"
@@ -320,7 +320,7 @@ async def test_two_faults_in_one_batch_are_two_incidents(tmp_path, faulty):
         ids = [await begin(parts, CHAIN) for _ in range(4)]
         faulty[ids[0]] = faulty[ids[3]] = ops.Signal
 
-        await asyncio.gather(*(parts.signal(execution_id, {"ctx.n": 1}) for execution_id in ids))
+        await asyncio.gather(*(parts.desk.signal(execution_id, {"ctx.n": 1}) for execution_id in ids))
 
         statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
         assert statuses == [INCIDENT, RUNNING, RUNNING, INCIDENT]
@@ -336,7 +336,7 @@ async def test_a_child_that_begins_in_the_batch_that_cancels_its_parent_is_cance
         parent = await begin(parts, CALLER, folder=str(tmp_path))
         [work] = await parts.dispatch.poll("w", 1)
 
-        await asyncio.gather(parts.dispatch.report(parking_report(parts, work)), parts.cancel(parent, "enough"))
+        await asyncio.gather(parts.dispatch.report(parking_report(parts, work)), parts.desk.cancel(parent, "enough"))
 
         [child] = await parts.store.children(parent)
         assert child.status == "cancelled"
@@ -354,6 +354,20 @@ async def test_a_child_that_begins_in_the_batch_in_which_its_step_times_out_is_c
 
         [child] = await parts.store.children(parent)
         assert child.status == "cancelled"
+
+
+@pytest.mark.spec("RO-03", "ST-07")
+async def test_a_report_after_the_end_of_its_step_in_the_same_batch_is_stale_and_no_incident(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, MENDED)
+        [work] = await parts.dispatch.poll("w", 1)
+        over = ops.Expire(execution_id=execution_id, run=work.run, message="lifecycle.timeout_s has passed")
+        late = whole_report(parts, work)
+
+        words = await asyncio.gather(parts.intake.submit(over), parts.intake.submit(late))
+
+        assert words == [ACCEPTED, STALE]
+        assert (await parts.store.execution(execution_id)).status == RUNNING
 
 
 def parking_report(parts, work):

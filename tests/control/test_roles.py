@@ -58,7 +58,7 @@ def test_only_the_pump_appends_to_a_log():
         if "store.commit(" in module.read_text() and "testing" not in module.parts
     ]
 
-    assert callers == ["control/turn.py"]
+    assert callers == ["control/sitting.py"]
 
 
 @pytest.mark.spec("RO-02", "RT-07", "EV-04")

@@ -300,6 +300,27 @@ def test_the_end_of_a_child_that_nobody_waits_for_is_not_recorded():
     assert events == []
 
 
+@pytest.mark.spec("RO-03", "TL-04")
+@pytest.mark.parametrize(
+    "key", ["2:1:-1:task_1:1.0", "1:2:-1:task_1:1.0", "1:1:0:task_1:1.0", "11:1:-1:task_1:1.0", ""]
+)
+def test_a_worker_cannot_wait_for_the_child_of_another_job(key):
+    made = engine(CALLER)
+    made.start()
+    work = made.work(1, -1)
+    place = {"ts": 1.0, "run": 1, "iter": -1, "lease": work.lease}
+    events = [
+        facts.StepStarted(**place, step="start"),
+        facts.TaskStarted(**place, task="task_1", visit=1, attempt=1, kind="playbook"),
+        facts.TaskWaiting(**place, task="task_1", child={"path": "other", "payload": {}, "key": key}),
+    ]
+
+    with pytest.raises(BrokenInvariant, match="child of another job"):
+        made.do(Report(execution_id=1, run=1, iter=-1, lease=work.lease, n=1, events=events))
+
+    assert made.waiting_children() == []
+
+
 @pytest.mark.spec("EV-06")
 def test_a_cancel_that_comes_twice_is_recorded_once():
     made = engine(CALLER.replace("tool: {kind: playbook, path: other}", "tool: {kind: noop}, " + UNDO))

@@ -258,7 +258,7 @@ async def test_a_planned_step_goes_on_in_the_next_process(tmp_path):
 
     async with opened(tmp_path) as parts:
         await parts.resume(execution_id)
-        await parts.signal(execution_id, {"ctx.go": True})
+        await parts.desk.signal(execution_id, {"ctx.go": True})
         await parts.until_quiet(execution_id)
 
         log, state = await log_of(parts, execution_id), await state_of(parts, execution_id)

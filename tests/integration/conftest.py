@@ -14,6 +14,14 @@ from noetl.testing.services import Bucket, running_nats, running_postgres, runni
 
 HERE = Path(__file__).parent
 
+pytest.register_assert_rewrite(
+    "noetl.testing.records_suite",
+    "noetl.testing.store_suite",
+    "noetl.testing.transaction_suite",
+    "noetl.testing.jobs_suite",
+    "noetl.testing.sweep_suite",
+)
+
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,14 +2,17 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
+from noetl.clock import SystemClock
 from noetl.engine.commands import Report, Work
 from noetl.engine.events import TaskStarted
 from noetl.engine.state import Progress
-from noetl.errors import DiskFull
+from noetl.errors import DiskFull, Unreachable
 from noetl.queues.contract import ACCEPTED
-from noetl.runner.reporter import DELAY_SECONDS, Reporter
+from noetl.runner.lease import Lease, Terms
+from noetl.runner.reporter import DELAY_SECONDS, REPORT_BYTES_MAX, Post, Reporter
 
 SECONDS_MAX = 5.0
 
@@ -37,9 +40,11 @@ class SlowServer:
         return await asyncio.wait_for(self.reports.get(), SECONDS_MAX)
 
 
-def a_reporter(server: SlowServer | DeadServer) -> Reporter:
+def a_reporter(server: object) -> Reporter:
     work = Work(execution_id=1, run=1, iter=-1, lease=7, step="fetch", sha="5ha", progress=Progress(ctx={}))
-    return Reporter(server, work)  # type: ignore[arg-type]  # a worker's half that only reports
+    clock = SystemClock()
+    post = Post(transport=server, clock=clock, chance=lambda: 0.5)  # type: ignore[arg-type]  # it only reports
+    return Reporter(post, work, Lease(Terms(), clock, clock.monotonic()))
 
 
 def started(task: str) -> TaskStarted:
@@ -90,3 +95,70 @@ async def test_a_report_that_fails_in_the_background_fails_the_job_when_it_repor
 
     with pytest.raises(DiskFull):
         reporter.check()
+
+
+class HeardServer:
+    """A transport that keeps what it is told; the first answers are lost."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.lost = lost
+        self.reports: list[Report] = []
+
+    async def report(self, report: Report) -> str:
+        self.reports.append(report)
+        if self.lost:
+            self.lost -= 1
+            raise Unreachable("the answer is lost")
+        return ACCEPTED
+
+
+@pytest.mark.spec("RO-03")
+async def test_a_report_whose_answer_is_lost_is_sent_again_under_its_number_before_the_next():
+    server = HeardServer(lost=2)
+    reporter = a_reporter(server)
+
+    for task in ("first", "second"):
+        reporter.add([started(task)])
+        await reporter.flush()
+
+    assert [(one.n, one.events[0].task) for one in server.reports] == [(1, "first")] * 3 + [(2, "second")]
+
+
+@pytest.mark.parametrize("sizes", [[100_000] * 7, [300_000, 10, 10], [10, 300_000, 10], [5] * 3, [260_000]])
+async def test_a_report_has_at_most_so_many_bytes_or_one_event_and_nothing_is_left_out(sizes):
+    server = HeardServer()
+    reporter = a_reporter(server)
+    events = [started("x" * size) for size in sizes]
+
+    reporter.add(events[:-1])
+    await reporter.last(events[-1])
+
+    for report in server.reports:
+        size = sum(len(msgspec.json.encode(event)) for event in report.events)
+        assert size <= REPORT_BYTES_MAX or len(report.events) == 1
+    assert [event for report in server.reports for event in report.events] == events
+    assert [report.n for report in server.reports] == list(range(1, len(server.reports) + 1))
+    assert len(server.reports) <= len(sizes)
+
+
+@pytest.mark.parametrize(("count", "size", "is_sent"), [(5, 100, False), (3, 90_000, True), (1_001, 1, True)])
+async def test_a_buffer_is_sent_ahead_of_the_next_task_when_it_has_grown_large(count, size, is_sent):
+    server = HeardServer()
+    reporter = a_reporter(server)
+
+    reporter.add([started("x" * size)] * count)
+    await reporter.flush_if_large()
+
+    assert bool(server.reports) is is_sent
+
+
+async def test_a_job_that_nobody_works_on_any_more_sends_nothing_that_was_not_sent():
+    server = HeardServer()
+    reporter = a_reporter(server)
+    reporter.add([started("first")])
+    reporter.soon()
+
+    reporter.abandon()
+    await asyncio.sleep(4 * DELAY_SECONDS)  # its few milliseconds pass
+
+    assert server.reports == []

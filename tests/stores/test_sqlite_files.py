@@ -7,7 +7,9 @@ import pytest
 
 from noetl.errors import StoreTooNew, StoreUnusable
 from noetl.stores import sqlite_database
+from noetl.stores.contract import Record
 from noetl.stores.sqlite import SqliteStore
+from noetl.stores.sqlite_database import MIGRATIONS, SCHEMA
 from noetl.testing.logs import begin, log_of, started
 
 
@@ -163,18 +165,17 @@ def test_every_schema_has_its_migration():
 async def test_a_migration_that_fails_leaves_the_store_as_it_was(path, tmp_path, monkeypatch):
     migrations = tmp_path / "sql"
     migrations.mkdir()
-    first = (sqlite_database.MIGRATIONS / "sqlite_001.sql").read_text()
-    (migrations / "sqlite_001.sql").write_text(first)
-    (migrations / "sqlite_002.sql").write_text("CREATE TABLE extra (a); SELECT no_such_function();")
+    next_migration = migrations / f"sqlite_{SCHEMA + 1:03}.sql"
+    next_migration.write_text("CREATE TABLE extra (a); SELECT no_such_function();")
     store = await SqliteStore.open(path)
     await store.close()
     monkeypatch.setattr(sqlite_database, "MIGRATIONS", migrations)
-    monkeypatch.setattr(sqlite_database, "SCHEMA", 2)
+    monkeypatch.setattr(sqlite_database, "SCHEMA", SCHEMA + 1)
 
     with pytest.raises(sqlite3.OperationalError):
         await SqliteStore.open(path)
 
-    monkeypatch.setattr(sqlite_database, "SCHEMA", 1)
+    monkeypatch.setattr(sqlite_database, "SCHEMA", SCHEMA)
     with sqlite3.connect(path) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     database.close()
@@ -189,17 +190,31 @@ async def test_a_store_of_an_older_schema_is_brought_up_to_date(path, tmp_path, 
     await store.close()
     migrations = tmp_path / "sql"
     migrations.mkdir()
-    (migrations / "sqlite_002.sql").write_text("ALTER TABLE execution ADD COLUMN extra TEXT;\n")
+    (migrations / f"sqlite_{SCHEMA + 1:03}.sql").write_text("ALTER TABLE execution ADD COLUMN extra TEXT;\n")
     monkeypatch.setattr(sqlite_database, "MIGRATIONS", migrations)
-    monkeypatch.setattr(sqlite_database, "SCHEMA", 2)
+    monkeypatch.setattr(sqlite_database, "SCHEMA", SCHEMA + 1)
 
-    with pytest.raises(StoreUnusable, match="schema 1, and this NoETL reads 2"):
+    with pytest.raises(StoreUnusable, match=f"schema {SCHEMA}, and this NoETL reads {SCHEMA + 1}"):
         await SqliteStore.open(path, is_read_only=True)
     store = await SqliteStore.open(path)
     await store.close()
     store = await SqliteStore.open(path, is_read_only=True)
 
     assert (await store.execution(execution_id)).head == 1
+    await store.close()
+
+
+async def test_the_executions_of_a_store_of_the_first_schema_are_still_there(path):
+    with sqlite3.connect(path) as database:
+        database.executescript((MIGRATIONS / "sqlite_001.sql").read_text(encoding="utf-8"))
+        database.execute("UPDATE meta SET value = 1 WHERE key = 'schema'")
+        database.execute("INSERT INTO execution VALUES (7, 's', 'p', 1, 'success', 3, '', NULL, NULL, NULL, 1, 2, '')")
+    database.close()
+
+    store = await SqliteStore.open(path)
+
+    assert [row.id for row in await store.executions(path="p")] == [7]
+    assert await store.put_record(Record(room="token", name="ci"))
     await store.close()
 
 

@@ -7,7 +7,7 @@ from time import time
 
 import pytest
 
-from noetl import __version__
+from noetl import __version__, traceparent
 from noetl.testing.http_server import Answer, running_api
 from tests.tools.http_parts import answer_to, http_tool, raw_server, response, saying
 
@@ -183,6 +183,20 @@ async def test_a_get_has_no_key_and_the_authors_own_key_stays(api):
     assert "idempotency-key" not in read.data["headers"]
     assert own.data["headers"]["idempotency-key"] == "mine"
     assert read.data["headers"]["user-agent"] == f"noetl/{__version__}"
+
+
+async def test_a_request_carries_its_attempts_place_in_the_trace_and_the_authors_own_header_stays(api):
+    trace_id, task_run = "4bf92f3577b34da6a3ce929d0e0e4736", "7:1:-1:a:1"
+    given = {"idempotency_key": f"{task_run}.0", "trace_id": trace_id}
+
+    plain = await answer_to(f"{api.url}/echo", **given)
+    own = await answer_to(f"{api.url}/echo", headers={"Traceparent": "mine"}, **given)
+    none = await answer_to(f"{api.url}/echo", idempotency_key=f"{task_run}.0", trace_id="d429")
+
+    place = traceparent.read(plain.data["headers"]["traceparent"])
+    assert place == (trace_id, traceparent.attempt_span_id(trace_id, task_run, 1))
+    assert own.data["headers"]["traceparent"] == "mine"
+    assert "traceparent" not in none.data["headers"]
 
 
 @pytest.mark.spec("TK-19")

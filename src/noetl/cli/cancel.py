@@ -6,7 +6,8 @@ import click
 
 from noetl.cli import exits
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
+from noetl.cli.sides import executions_of
 from noetl.cli.words import as_json, status_word
 
 REASON_CHARS_MAX = 1000
@@ -15,7 +16,7 @@ REASON_CHARS_MAX = 1000
 @click.command("cancel")
 @click.argument("execution", metavar="ID")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is recorded in the log.")
-@store_options
+@place_options
 @format_option
 def command(execution: str, reason: str, home: str | None, store: str | None, form: str) -> int:
     """Cancel an execution: what runs is stopped, what it called too, and compensations run.
@@ -24,12 +25,10 @@ def command(execution: str, reason: str, home: str | None, store: str | None, fo
 
     Example: noetl cancel 4097 --reason "wrong input file"
     """
-    from noetl import server
-
     if len(reason) > REASON_CHARS_MAX:
         raise click.UsageError(f"--reason may have {REASON_CHARS_MAX} characters, but has {len(reason)}")
     settings = settings_of(home, store)
-    found = server.cancel(settings, execution_id(execution, settings), reason)
+    found = executions_of(settings).cancel(settings, execution_id(execution, settings), reason)
     if form == "json":
         click.echo(as_json(found))
     else:

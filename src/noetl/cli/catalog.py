@@ -9,7 +9,8 @@ import click
 
 from noetl.cli import exits
 from noetl.cli.files import STANDARD_INPUT, read_bytes, shown_name
-from noetl.cli.options import format_option, settings_of, store_options, surface_options
+from noetl.cli.options import format_option, place_options, settings_of, surface_options
+from noetl.cli.sides import executions_of, is_empty, place_name
 from noetl.cli.targets import catalog_name
 from noetl.cli.words import as_json, clean, clean_lines, coloured, moment, table
 
@@ -25,7 +26,7 @@ def command() -> None:
 @command.command("register")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @surface_options
-@store_options
+@place_options
 @format_option
 def register(
     files: Sequence[str], legacy: bool, compat: str | None, home: str | None, store: str | None, form: str
@@ -37,7 +38,6 @@ def register(
 
     Example: noetl catalog register reports/daily.yaml
     """
-    from noetl import server
     from noetl.cli.check import Options, check_bytes
     from noetl.cli.refusing import refuse_all
 
@@ -47,7 +47,9 @@ def register(
     if faults := [result for name, data in texts if not (result := check_bytes(name, data, options)).is_valid]:
         return refuse_all(faults, form)
     kept = [
-        server.catalog_register(settings, data, shown_name(name), folder_of(name), legacy, options.is_upstream)
+        executions_of(settings).catalog_register(
+            settings, data, shown_name(name), folder_of(name), legacy, options.is_upstream
+        )
         for name, data in texts
     ]
     if form == "json":
@@ -63,17 +65,15 @@ def folder_of(name: str) -> str:
 
 
 @command.command("list")
-@store_options
+@place_options
 @format_option
 def list_entries(home: str | None, store: str | None, form: str) -> int:
     """List all versions of all playbooks, by path, newest version first.
 
     Example: noetl catalog list
     """
-    from noetl import server
-
     settings = settings_of(home, store)
-    found = server.catalog_list(settings) if settings.store_path.exists() else []
+    found = [] if is_empty(settings) else executions_of(settings).catalog_list(settings)
     if form == "json":
         click.echo(as_json(found))
     elif found:
@@ -89,23 +89,24 @@ def list_entries(home: str | None, store: str | None, form: str) -> int:
         head, *lines = table(rows, ("PLAYBOOK", "LABEL", "REGISTERED", "FILE"))
         click.echo("\n".join([coloured(head, None, bold=True), *lines]))
     else:
-        click.echo(f"the catalog of {settings.store_url} is empty; fill it with noetl catalog register FILE", err=True)
+        click.echo(
+            f"the catalog of {place_name(settings)} is empty; fill it with noetl catalog register FILE", err=True
+        )
     return exits.DONE
 
 
 @command.command("show")
 @click.argument("name", metavar="PATH[@VERSION]")
-@store_options
+@place_options
 @format_option
 def show(name: str, home: str | None, store: str | None, form: str) -> int:
     """Print the text of a playbook; without a version that of the newest.
 
     Example: noetl catalog show reports/daily@3
     """
-    from noetl import server
-
+    settings = settings_of(home, store)
     path, version = catalog_name(name)
-    found = server.catalog_show(settings_of(home, store), path, version)
+    found = executions_of(settings).catalog_show(settings, path, version)
     if form == "json":
         click.echo(as_json(found))
     else:

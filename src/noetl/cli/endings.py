@@ -36,18 +36,30 @@ def finish(result: RunResult, form: str, place_of: PlaceOf) -> int:
     """Print what came of it and give the exit code."""
     summary = result.summary
     is_stopped = result.is_interrupted and summary["status"] not in ENDED  # the last task may end it after Ctrl-C
+    stopped = stopped_words(result) if is_stopped else ""
     with suppress(BrokenPipeError):  # whoever read it has had enough: the run ended as it did
-        show(summary, form, is_stopped, place_of)
+        show(summary, form, stopped, place_of)
     return exits.INTERRUPTED if is_stopped else EXIT_CODES.get(summary["status"], exits.FAILED)
 
 
-def show(summary: dict[str, Any], form: str, is_stopped: bool, place_of: PlaceOf) -> None:
+def stopped_words(result: RunResult) -> str:
+    """What became of an execution that this command no longer watches."""
+    number = result.summary["execution_id"]
+    if not result.runs_on:
+        return f"stopped; noetl resume {number} goes on where it stopped"
+    return (
+        f"execution {number} goes on at {result.runs_on}; to end it: noetl cancel {number} --server {result.runs_on}, "
+        f"to watch it again: noetl resume {number} --server {result.runs_on}"
+    )
+
+
+def show(summary: dict[str, Any], form: str, stopped: str, place_of: PlaceOf) -> None:
     if form == "json":
         click.echo(as_json(summary))
     else:
         show_output(summary)
-    if is_stopped:
-        click.echo(f"stopped; noetl resume {summary['execution_id']} goes on where it stopped", err=True)
+    if stopped:
+        click.echo(stopped, err=True)
     elif form == "text":
         show_end(summary, place_of)
 

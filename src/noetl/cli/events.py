@@ -9,7 +9,8 @@ import msgspec
 
 from noetl.cli import exits
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
+from noetl.cli.sides import executions_of
 from noetl.cli.words import coloured, one_line
 
 NAME_WIDTH = 28
@@ -22,7 +23,7 @@ DETAILS = ("result", "do", "to", "boundary", "count", "path", "entry", "reason",
 @click.argument("execution", metavar="ID")
 @click.option("--follow", "-f", is_flag=True, help="Go on with new events until the execution has ended.")
 @click.option("--after", type=click.IntRange(min=0), default=0, metavar="SEQ", help="Only events after this one.")
-@store_options
+@place_options
 @format_option
 def command(execution: str, follow: bool, after: int, home: str | None, store: str | None, form: str) -> int:
     """Print the events of an execution in order; as JSON one object per line.
@@ -31,11 +32,10 @@ def command(execution: str, follow: bool, after: int, home: str | None, store: s
 
     Example: noetl events last --format json | jq -r .name
     """
-    from noetl import server
-
     settings = settings_of(home, store)
     number = execution_id(execution, settings)
-    found = server.follow(settings, number, after) if follow else server.events(settings, number, after)
+    side = executions_of(settings)
+    found = side.follow(settings, number, after) if follow else side.events(settings, number, after)
     for event in found:
         click.echo(msgspec.json.encode(event) if form == "json" else line_of(event))
     return exits.DONE

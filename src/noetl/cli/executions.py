@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from noetl.cli.sides import executions_of, is_empty, place_name
 from noetl.config import Settings
 from noetl.dsl.findings import printable
 from noetl.errors import UnknownExecution
@@ -27,14 +28,12 @@ def execution_id(text: str, settings: Settings) -> int:
 
 def newest(settings: Settings) -> int:
     """The newest execution that somebody started; what it called is newer, and not meant."""
-    from noetl import server
-
-    limit = 1
-    found = server.list_executions(settings, limit) if settings.store_path.exists() else []
+    side, limit = executions_of(settings), 1
+    found = [] if is_empty(settings) else side.list_executions(settings, limit)
     while len(found) == limit and all(row["parent_execution_id"] for row in found):
         limit *= LOOK_BACK_FACTOR
-        found = server.list_executions(settings, limit)
+        found = side.list_executions(settings, limit)
     for row in found:
         if not row["parent_execution_id"]:
             return int(row["execution_id"])
-    raise UnknownExecution(NEWEST, settings.store_url)
+    raise UnknownExecution(NEWEST, place_name(settings))

@@ -10,15 +10,18 @@ import click
 import msgspec
 
 from noetl.cli import exits
-from noetl.cli.options import format_option, settings_of
+from noetl.cli.options import Decorated, format_option, server_options, settings_of
+from noetl.cli.sides import keychain_of, proof_of
 from noetl.cli.words import as_json, clean, coloured, moment, plural, table
 from noetl.safekeeping import NAMES
 
 NAME_CHARACTERS_MAX = 200
 
-home_option = click.option(
-    "--home", metavar="DIR", help="Where data lives.  [default: the nearest .noetl/, else yours]"
-)
+
+def home_option(function: Decorated) -> Decorated:
+    """--home, and --server instead of it."""
+    option = click.option("--home", metavar="DIR", help="Where data lives.  [default: the nearest .noetl/, else yours]")
+    return option(server_options(function))
 
 
 @click.group("keychain")
@@ -61,7 +64,7 @@ def set_credential(
     if known is None:
         raise click.UsageError(f"the kinds are: {', '.join(NAMES)}")
     settings = settings_of(home, None)
-    kept = safekeeping.keep(settings, name, kind, given_fields(known, from_json, fields))
+    kept = keychain_of(settings).keep(settings, name, kind, given_fields(known, from_json, fields))
     click.echo(as_json(kept) if form == "json" else line_of(kept))
     return exits.DONE
 
@@ -87,7 +90,6 @@ def apply(file: str, home: str | None, form: str) -> int:
 
     Example: noetl keychain apply credentials.yaml
     """
-    from noetl import safekeeping
     from noetl.cli.check import Options, check_bytes
     from noetl.cli.files import STANDARD_INPUT, read_bytes
     from noetl.cli.refusing import refuse_all
@@ -103,7 +105,8 @@ def apply(file: str, home: str | None, form: str) -> int:
     for name, _, _ in documents:
         check_name(name)
     folder = Path.cwd() if file == STANDARD_INPUT else Path(file).absolute().parent
-    kept = safekeeping.apply(settings_of(home, None), documents, folder)
+    settings = settings_of(home, None)
+    kept = keychain_of(settings).apply(settings, documents, folder)
     click.echo(as_json(kept) if form == "json" else "\n".join(map(line_of, kept)))
     return exits.DONE
 
@@ -116,17 +119,19 @@ def list_credentials(home: str | None, form: str) -> int:
 
     Example: noetl keychain list --format json
     """
-    from noetl import safekeeping
-
     settings = settings_of(home, None)
-    found = safekeeping.listed(settings)
+    found = keychain_of(settings).listed(settings)
     if form == "json":
         click.echo(as_json(found))
     elif found:
         head, *lines = table(map(cells, found), ("NAME", "KIND", "VERSION", "UPDATED", "FROM"))
         click.echo("\n".join([coloured(head, None, bold=True), *lines]))
     else:
-        click.echo(f"no credentials in {settings.home}; store one with noetl keychain set NAME --kind KIND", err=True)
+        click.echo(
+            f"no credentials in {settings.server_url or settings.home}; "
+            "store one with noetl keychain set NAME --kind KIND",
+            err=True,
+        )
     return exits.DONE
 
 
@@ -145,9 +150,8 @@ def remove(name: str, home: str | None, form: str) -> int:
 
     Example: noetl keychain remove orders_api
     """
-    from noetl import safekeeping
-
-    safekeeping.remove(settings_of(home, None), name)
+    settings = settings_of(home, None)
+    keychain_of(settings).remove(settings, name)
     click.echo(as_json({"name": name, "removed": True}) if form == "json" else f"{clean(name)}  removed")
     return exits.DONE
 
@@ -162,9 +166,8 @@ def rotate(home: str | None, form: str) -> int:
 
     Example: noetl keychain rotate
     """
-    from noetl import safekeeping
-
-    done = safekeeping.rotate(settings_of(home, None))
+    settings = settings_of(home, None)
+    done = keychain_of(settings).rotate(settings)
     if form == "json":
         click.echo(as_json(done))
         return exits.DONE
@@ -191,9 +194,7 @@ def test(name: str, kind: str | None, no_connect: bool, home: str | None, form: 
 
     Example: noetl keychain test warehouse
     """
-    from noetl.proving import prove
-
-    proof = prove(settings_of(home, None), name, kind, is_connecting=not no_connect)
+    proof = proof_of(settings_of(home, None), name, kind, is_connecting=not no_connect)
     if form == "json":
         click.echo(as_json({"is_ok": proof.error is None} | msgspec.structs.asdict(proof)))
     else:

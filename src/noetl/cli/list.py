@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from noetl.cli import exits
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
+from noetl.cli.sides import executions_of, is_empty, place_name
 from noetl.cli.words import COLOURS, as_json, clean, coloured, duration_ms, moment, table
 
 STATUSES = ("running", "waiting", "incident", "success", "failed", "cancelled")
@@ -17,18 +18,15 @@ LIMIT_MAX = 10_000
 @click.command("list")
 @click.option("--status", type=click.Choice(STATUSES), help="Only those.")
 @click.option("--limit", type=click.IntRange(1, LIMIT_MAX), default=20, show_default=True, help="At most so many.")
-@store_options
+@place_options
 @format_option
 def command(status: str | None, limit: int, home: str | None, store: str | None, form: str) -> int:
     """List executions, newest first; those that have not ended too.
 
     Example: noetl list --status failed --limit 5
     """
-    from noetl import server
-
     settings = settings_of(home, store)
-    has_run = settings.store_path.exists()  # a home in which nothing ran yet has no store, and no executions
-    found = server.list_executions(settings, limit, status) if has_run else []
+    found = [] if is_empty(settings) else executions_of(settings).list_executions(settings, limit, status)
     if form == "json":
         click.echo(as_json(found))
     elif found:
@@ -36,7 +34,7 @@ def command(status: str | None, limit: int, home: str | None, store: str | None,
             click.echo(line)
     else:
         which = f" with status {status}" if status else ""
-        click.echo(f"no executions{which} in {settings.store_url}", err=True)
+        click.echo(f"no executions{which} in {place_name(settings)}", err=True)
     return exits.DONE
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from noetl.config import Settings, load
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+FLAGS = "noetl.flags"
+SERVER_URL, TOKEN_FILE = "server.url", "server.token_file"
+KEYS = {"--server": SERVER_URL, "--token-file": TOKEN_FILE}
 
 
 def store_options(function: Decorated) -> Decorated:
@@ -22,6 +27,25 @@ def store_options(function: Decorated) -> Decorated:
     return click.option("--home", metavar="DIR", help="Where data lives.  [default: the nearest .noetl/, else yours]")(
         function
     )
+
+
+def server_options(function: Decorated) -> Decorated:
+    """--server and --token-file: `settings_of` finds them, so that no verb has to pass them on."""
+    option = partial(click.option, expose_value=False, callback=remember_flag)
+    token = option("--token-file", metavar="FILE", help="The server's token.  [default: NOETL_TOKEN, else the home's]")
+    server = option("--server", metavar="URL", help="Ask this server: https://noetl.example.com.  [default: none]")
+    return server(token(function))
+
+
+def place_options(function: Decorated) -> Decorated:
+    """Where a verb works: on a store of this machine, or on a server."""
+    return store_options(server_options(function))
+
+
+def remember_flag(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        name = parameter.opts[0]
+        context.meta.setdefault(FLAGS, {})[KEYS[name]] = (name, value)
 
 
 def format_option(function: Decorated) -> Decorated:
@@ -59,5 +83,10 @@ def wait_option(function: Decorated) -> Decorated:
 
 
 def settings_of(home: str | None, store: str | None) -> Settings:
-    """The settings that hold where the user stands."""
-    return load(home=home, store=store, environ=os.environ, folder=Path.cwd())
+    """The settings that hold where the user stands. --store means this machine, whatever server the file names."""
+    context = click.get_current_context(silent=True)
+    flags = context.meta.get(FLAGS, {}) if context else {}
+    if store is not None and SERVER_URL in flags:
+        raise click.UsageError("--store is a store of this machine, and --server has one of its own: give one of them")
+    settings = load(home=home, store=store, environ=os.environ, folder=Path.cwd(), flags=flags)
+    return replace(settings, server_url="") if store is not None else settings

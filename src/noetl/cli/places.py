@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noetl.cli.kinds import available_kinds
+from noetl.cli.sides import executions_of
 from noetl.config import Settings
 from noetl.dsl.check import make_draft
 from noetl.dsl.draft import Step, Task
@@ -31,10 +32,8 @@ def task_of(step: Step, label: str | None) -> Task | None:
 
 def place_in_catalog(settings: Settings, path: str, version: int | None, step: str, task: str | None) -> str:
     """The same for a playbook of the catalog; nothing if it is not there."""
-    from noetl import server
-
     try:
-        entry = server.catalog_show(settings, path, version)
+        entry = executions_of(settings).catalog_show(settings, path, version)
     except NoetlError:
         return ""  # it only adds to a message about something else
     return place_of(

@@ -8,7 +8,8 @@ import click
 
 from noetl.cli import exits
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
+from noetl.cli.sides import executions_of
 from noetl.cli.words import as_json, clean, coloured, data_lines, plural, status_word
 
 SAID_IN_HEAD = ("execution_id", "seq", "status")
@@ -18,7 +19,7 @@ SAID_IN_HEAD = ("execution_id", "seq", "status")
 @click.argument("execution", metavar="ID")
 @click.option("--verify", is_flag=True, help="Check the log against its rules and against the state that was recorded.")
 @click.option("--at", type=click.IntRange(min=1), metavar="SEQ", help="The state after this event, not the last one.")
-@store_options
+@place_options
 @format_option
 def command(execution: str, verify: bool, at: int | None, home: str | None, store: str | None, form: str) -> int:
     """Fold the log of an execution again and print the state it gives: ctx, tokens, runs, steps, output.
@@ -28,13 +29,12 @@ def command(execution: str, verify: bool, at: int | None, home: str | None, stor
 
     Example: noetl replay last --at 12
     """
-    from noetl import server
-
     if verify and at is not None:
         raise click.UsageError("--verify looks at the whole log: leave --at away")
     settings = settings_of(home, store)
     number = execution_id(execution, settings)
-    found = server.verify(settings, number) if verify else server.replay(settings, number, at)
+    side = executions_of(settings)
+    found = side.verify(settings, number) if verify else side.replay(settings, number, at)
     if form == "json":
         click.echo(as_json(found))
     else:

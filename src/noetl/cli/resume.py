@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options, wait_option
+from noetl.cli.options import format_option, place_options, settings_of, wait_option
 from noetl.cli.progress import observer_for
+from noetl.cli.sides import executions_of
 
 if TYPE_CHECKING:
     from noetl.config import Settings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("execution", metavar="ID")
 @wait_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress; only the result, errors and the status.")
-@store_options
+@place_options
 @format_option
 def command(execution: str, wait_seconds: float, quiet: bool, home: str | None, store: str | None, form: str) -> int:
     """Go on with an execution where it stopped: after Ctrl-C, a crash, or a signal.
@@ -29,14 +30,13 @@ def command(execution: str, wait_seconds: float, quiet: bool, home: str | None, 
 
     Example: noetl resume 4097
     """
-    from noetl import server
     from noetl.cli.endings import finish
 
     settings = settings_of(home, store)
     number = execution_id(execution, settings)
     observer = observer_for(form, quiet)
     try:
-        result = server.resume(settings, number, observer, wait_seconds)
+        result = executions_of(settings).resume(settings, number, observer, wait_seconds)
     finally:
         observer.close()
     return finish(result, form, partial(place_in_execution, settings, number))
@@ -44,8 +44,7 @@ def command(execution: str, wait_seconds: float, quiet: bool, home: str | None, 
 
 def place_in_execution(settings: Settings, number: int, step: str, task: str | None) -> str:
     """Where a step or task stands in the playbook that an execution runs."""
-    from noetl import server
     from noetl.cli.places import place_in_catalog
 
-    shown = server.show(settings, number)
+    shown = executions_of(settings).show(settings, number)
     return place_in_catalog(settings, shown["path"], shown["version"], step, task)

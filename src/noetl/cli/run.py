@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from noetl.cli.files import STANDARD_INPUT
-from noetl.cli.options import format_option, settings_of, store_options, surface_options, wait_option
+from noetl.cli.options import format_option, place_options, settings_of, surface_options, wait_option
 from noetl.cli.payloads import payload_of
 from noetl.cli.progress import observer_for
+from noetl.cli.sides import executions_of
 from noetl.cli.targets import Target, target_of
 from noetl.errors import InvalidPlaybook
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--request-key", metavar="KEY", help="Run once: the same key again gives the same execution.")
 @wait_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress; only the result, errors and the status.")
-@store_options
+@place_options
 @format_option
 def command(
     target: str,
@@ -46,10 +47,11 @@ def command(
     """Run a playbook to its end.
 
     FILE is a playbook, or - for standard input; what is no file is looked up in the catalog. The output's data is
-    printed on standard output, progress on standard error. Ctrl-C stops in order, and the run can be resumed.
+    printed on standard output, progress on standard error. Ctrl-C stops in order, and the run can be resumed. With
+    --server it runs there, files that it calls by name go along, and Ctrl-C only stops watching.
 
-    Exit code: 0 success, 1 failed or cancelled, 2 wrong input (nothing was started), 3 the store is in use, 4 waiting
-    for a signal, 130 interrupted.
+    Exit code: 0 success, 1 failed or cancelled, 2 wrong input (nothing was started), 3 the store is in use or the
+    server out of reach, 4 waiting for a signal, 130 interrupted.
 
     Example: noetl run orders.yaml --set day=2026-03-01 --set limits.rows=10
     """
@@ -87,12 +89,11 @@ def make_request(
 
 def run(settings: Settings, request: RunRequest, form: str, is_quiet: bool) -> int:
     """Run it under the eyes of an observer; then say how it ended."""
-    from noetl import server
     from noetl.cli.endings import finish
 
     observer = observer_for(form, is_quiet)
     try:
-        result = server.run(settings, request, observer)
+        result = executions_of(settings).run(settings, request, observer)
     except InvalidPlaybook as error:
         from noetl.cli.refusing import refuse
 

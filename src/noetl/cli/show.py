@@ -10,8 +10,9 @@ import click
 
 from noetl.cli import exits
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sentences import error_sentence
+from noetl.cli.sides import executions_of
 from noetl.cli.words import (
     COLOURS,
     MARKS,
@@ -37,7 +38,7 @@ CHILD_IDS_SHOWN = 5
 
 @click.command("show")
 @click.argument("execution", metavar="ID")
-@store_options
+@place_options
 @format_option
 def command(execution: str, home: str | None, store: str | None, form: str) -> int:
     """Show an execution: its step runs over time, loops, retries, the error, what it waits for.
@@ -46,10 +47,8 @@ def command(execution: str, home: str | None, store: str | None, form: str) -> i
 
     Example: noetl show last
     """
-    from noetl import server
-
     settings = settings_of(home, store)
-    found = server.show(settings, execution_id(execution, settings))
+    found = executions_of(settings).show(settings, execution_id(execution, settings))
     if form == "json":
         click.echo(as_json(found))
         return exits.DONE

@@ -8,8 +8,9 @@ import click
 
 from noetl.cli import exits
 from noetl.cli.executions import execution_id
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.payloads import context_patches
+from noetl.cli.sides import executions_of
 from noetl.cli.words import as_json, status_word
 
 
@@ -18,7 +19,7 @@ from noetl.cli.words import as_json, status_word
 @click.option(
     "--set", "assignments", metavar="CTX.K=VALUE", multiple=True, required=True, help="What to write; repeatable."
 )
-@store_options
+@place_options
 @format_option
 def command(execution: str, assignments: Sequence[str], home: str | None, store: str | None, form: str) -> int:
     """Write to the ctx of an execution, so that a step that waits for it is asked again.
@@ -27,11 +28,9 @@ def command(execution: str, assignments: Sequence[str], home: str | None, store:
 
     Example: noetl signal 4097 --set ctx.approved=true
     """
-    from noetl import server
-
     settings = settings_of(home, store)
     patches = context_patches(assignments)
-    found = server.signal(settings, execution_id(execution, settings), patches)
+    found = executions_of(settings).signal(settings, execution_id(execution, settings), patches)
     if form == "json":
         click.echo(as_json(found))
     else:

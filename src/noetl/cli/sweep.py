@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from noetl.cli import exits
-from noetl.cli.options import format_option, settings_of, store_options
+from noetl.cli.options import format_option, place_options, settings_of
+from noetl.cli.sides import executions_of, is_empty
 from noetl.cli.words import as_json, in_bytes, plural
 
 NOTHING = {"removed": 0, "removed_bytes": 0, "kept": 0, "kept_bytes": 0}
@@ -27,7 +28,7 @@ NOTHING = {"removed": 0, "removed_bytes": 0, "kept": 0, "kept_bytes": 0}
     is_flag=True,
     help="Sweep stores off this machine too: only if no other NoETL keeps results in the same place.",
 )
-@store_options
+@place_options
 @format_option
 def command(
     is_dry_run: bool, keep_days: int | None, is_alone: bool, home: str | None, store: str | None, form: str
@@ -40,14 +41,11 @@ def command(
 
     Example: noetl sweep --keep-days 30 --dry-run
     """
-    from noetl import server
-
     settings = settings_of(home, store)
-    has_run = settings.store_path.exists()  # a home in which nothing ran yet has no store, and no results
-    if has_run:
-        found = server.sweep(settings, keep_days, is_dry_run=is_dry_run, is_alone=is_alone)
-    else:
+    if is_empty(settings):
         found = {**NOTHING, "dry_run": is_dry_run}
+    else:
+        found = executions_of(settings).sweep(settings, keep_days, is_dry_run=is_dry_run, is_alone=is_alone)
     click.echo(as_json(found) if form == "json" else sentence(found))
     return exits.DONE
 

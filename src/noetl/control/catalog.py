@@ -7,12 +7,14 @@ anything is kept.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from noetl.clock import Clock
+from noetl.control.attached import attached_entry, check_files, keep_list
 from noetl.dsl.check import Checked, check, drafts_of
 from noetl.dsl.findings import ERROR, Finding, as_text
 from noetl.dsl.kinds import Kinds
@@ -88,8 +90,16 @@ class Catalog:
             raise UnknownPlaybook(path, version, known)
         return entry
 
+    async def attach(self, files: Mapping[str, str]) -> str:
+        """Keep what came along with a playbook; gives what stands for its folder (`control.attached`)."""
+        check_files(files)
+        shas = {name: (await self.register(Text(data=text.encode(), name=name))).sha for name, text in files.items()}
+        return await keep_list(self.store, shas)
+
     async def find_beside(self, path: str, version: int | None, folder: str) -> Entry:
         """A playbook that another one calls: a file beside the caller, else a path of the catalog."""
+        if version is None and (attached := await attached_entry(self.store, path, folder, FILE_ENDINGS)):
+            return attached
         try:
             text = beside(path, folder) if version is None else None
         except (OSError, ValueError) as error:  # a name that no file can have, or one that may not be read
@@ -178,7 +188,7 @@ def refuse_missing(playbook: Playbook, kinds: Kinds) -> None:
 
 def beside(path: str, folder: str) -> Text | None:
     """A playbook file beside the caller's; None: there is none. Never one outside its folder."""
-    if not folder or path.startswith("/") or ".." in path.split("/") or "\0" in path:
+    if not Path(folder).is_absolute() or path.startswith("/") or ".." in path.split("/") or "\0" in path:
         return None
     root = Path(folder).resolve()
     for ending in FILE_ENDINGS:

@@ -16,10 +16,11 @@ from noetl.control.live import Live
 from noetl.control.stored_lists import StoredLists
 from noetl.engine.commands import Expire, Incident, Key, Report, Work
 from noetl.engine.work import work_of
-from noetl.errors import NoetlError
+from noetl.errors import PASSING, NoetlError
 from noetl.queues.contract import Claim, Queue
 from noetl.references import reference_of
 
+AGAIN_SECONDS = 1.0
 log = logging.getLogger("noetl.control.dispatch")
 
 
@@ -82,7 +83,17 @@ class Dispatch:
         return msgspec.structs.replace(work, around=around)
 
     async def report(self, report: Report) -> str:
-        return await self.intake.submit(report)
+        """Until it is decided. A server waits for a disk that is full; a run of one process ends with it."""
+        while True:
+            try:
+                return await self.intake.submit(report)
+            except PASSING:
+                if not self.intake.is_lasting:
+                    raise
+                await self.clock.sleep(AGAIN_SECONDS)
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         return self.queue.extend(worker, held, self.clock.monotonic())
+
+    async def release(self, worker: str, held: list[tuple[Key, int]]) -> None:
+        """Nothing to do: a worker in this process gives jobs back when the process ends, and the queue with it."""

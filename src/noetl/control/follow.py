@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
+from noetl.control.calls import awaited_child, child_ended, refused, version_of
 from noetl.control.catalog import Catalog
-from noetl.control.intake import Intake
-from noetl.control.live import folded
+from noetl.control.live import Executions, folded
 from noetl.control.planning import BadPlan, new_steps, steps_of
 from noetl.control.stored_lists import StoredLists
-from noetl.control.timers import Timers
 from noetl.dsl.model import Step
 from noetl.engine import commands as ops
 from noetl.engine.commands import Change, Key, Operation
@@ -34,18 +33,24 @@ log = logging.getLogger("noetl.control.follow")
 NewId = Callable[[], Awaitable[int]]
 
 
+class Pump(Protocol):
+    """Where operations go (`control.intake`, `control.pumps`)."""
+
+    executions: Executions
+
+    def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None: ...
+
+
 class Following:
     """See above."""
 
-    def __init__(
-        self, *, intake: Intake, catalog: Catalog, store: Store, lists: StoredLists, timers: Timers, new_id: NewId
-    ) -> None:
+    def __init__(self, *, intake: Pump, catalog: Catalog, store: Store, lists: StoredLists, new_id: NewId) -> None:
         self.intake = intake
         self.catalog = catalog
         self.store = store
         self.lists = lists
-        self.timers = timers
         self.new_id = new_id
+        self.set_timer: Callable[[ops.TimerSet], None] = lambda _timer: None
         self.ring: Callable[[], None] = lambda: None
         self.revoke: Callable[[Key], None] = lambda _key: None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,7 +83,7 @@ class Following:
         if existing is not None:
             return await self._reattach(wanted, existing)
         if wanted.depth > CHILD_DEPTH_MAX:
-            return [_refused(wanted, "limit", f"children may be nested {CHILD_DEPTH_MAX} deep; does one call itself?")]
+            return [refused(wanted, "limit", f"children may be nested {CHILD_DEPTH_MAX} deep; does one call itself?")]
         parent = await self.intake.executions.get(wanted.key[0])
         try:
             entry = await self.catalog.find_beside(
@@ -86,7 +91,7 @@ class Following:
             )
             await self.catalog.loaded(entry.sha, [])
         except NoetlError as error:
-            return [_refused(wanted, "child_failed", str(error))]
+            return [refused(wanted, "child_failed", str(error))]
         return [
             ops.Start(
                 execution_id=await self.new_id(),
@@ -99,6 +104,7 @@ class Following:
                 parent_key=key,
                 depth=wanted.depth,
                 trace_id=wanted.trace_id,
+                parent_span_id=wanted.parent_span_id,
             )
         ]
 
@@ -107,11 +113,11 @@ class Following:
         if child.status in LIVE:
             return [ops.Recover(execution_id=child.id)]
         state = await folded(self.store, child.id)
-        return [_child_ended(wanted.child["key"], state, wanted.child.get("return_step"))]
+        return [child_ended(wanted.child["key"], state, wanted.child.get("return_step"))]
 
     async def _tell_parent(self, told: ops.ParentTold) -> list[Operation]:
         parent = await self.intake.executions.get(told.parent_execution_id)
-        wanted = _awaited_child(parent.state, told.parent_key)
+        wanted = awaited_child(parent.state, told.parent_key)
         if wanted is None:
             return []
         child = State(
@@ -121,7 +127,7 @@ class Following:
             outputs=told.outputs,
             error=told.error,
         )
-        return [_child_ended(told.parent_key, child, wanted.get("return_step"))]
+        return [child_ended(told.parent_key, child, wanted.get("return_step"))]
 
     async def _cancel_children(self, cancelled: ops.ChildrenCancelled) -> list[Operation]:
         parent_id = cancelled.execution_id
@@ -146,7 +152,7 @@ class Following:
     def after(self, changes: list[Change]) -> None:
         for change in changes:
             if isinstance(change, ops.TimerSet):
-                self.timers.set(change)
+                self.set_timer(change)
             elif isinstance(change, ops.JobGone) and change.is_revoked:
                 self.revoke(change.key)
             elif isinstance(change, ops.MoreWanted):
@@ -154,7 +160,7 @@ class Following:
             elif isinstance(change, ops.ElementWanted):
                 self._read_next(change)
             elif type(change) in self._after:
-                self._spawn(self._ask(self._after[type(change)], change))
+                self._spawn(self._ask(self._after[type(change)], change), getattr(change, "execution_id", 0))
         self.ring()
 
     def _read_next(self, wanted: ops.ElementWanted) -> None:
@@ -162,17 +168,18 @@ class Following:
         owner = wanted.execution_id, wanted.run
         live, before = self.intake.executions.known(wanted.execution_id), self._reads.get(owner)
         run = live.state.runs.get(wanted.run) if live else None
-        is_next = run is not None and run.loop is not None and run.loop.next == wanted.iter
+        is_next = live is None or (run is not None and run.loop is not None and run.loop.next == wanted.iter)
         if is_next and (before is None or before.done()):  # it may have been asked for and given in one batch
             answer = self._reads[owner] = asyncio.get_running_loop().create_future()
             answer.add_done_callback(lambda answer: self._end_read(owner, answer))
-            self._spawn(self._ask(self._read_element, wanted, answer))
+            self._spawn(self._ask(self._read_element, wanted, answer), wanted.execution_id)
 
     def _end_read(self, owner: tuple[int, int], answer: asyncio.Future[str]) -> None:
         if self._reads.get(owner) is answer:
             del self._reads[owner]
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], execution_id: int) -> None:
+        """Do something beside the pump, for an execution."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -185,13 +192,16 @@ class Following:
     ) -> None:
         """Do something slow, and ask for what follows from it; a fault is an incident of that execution."""
         execution_id: int = getattr(change, "execution_id", 0)
-        live = self.intake.executions.known(execution_id)
-        if live is None or getattr(change, "run", 0) not in live.state.runs:
-            if answer is not None:
+        is_wanted = False
+        try:
+            is_wanted = await self._is_wanted(change)
+        finally:
+            if not is_wanted and answer is not None:
                 answer.cancel()
+        if not is_wanted:
             return  # it was cancelled meanwhile
         try:
-            operation = await handler(change)
+            operation = await self._done(handler, change)
         except NoetlError as error:
             operation = ops.Incident(execution_id=execution_id, message=str(error))
         except Exception as error:
@@ -199,6 +209,14 @@ class Following:
             log.exception("engine fault", extra={"action": "engine_fault", "execution_id": execution_id})
             operation = ops.Incident(execution_id=execution_id, message=fault)
         self.intake.post(operation, answer)
+
+    async def _is_wanted(self, change: Any) -> bool:
+        """Whether what a change asks for is still under way: here whatever is, is in memory."""
+        live = self.intake.executions.known(change.execution_id)
+        return live is not None and change.run in live.state.runs
+
+    async def _done(self, handler: Callable[[Any], Coroutine[Any, Any, Operation]], change: Change) -> Operation:
+        return await handler(change)
 
     async def _collect(self, wanted: ops.ListWanted) -> Operation:
         live = await self.intake.executions.get(wanted.execution_id)
@@ -250,54 +268,7 @@ def list_error(error: Exception) -> dict[str, Any]:
     return Error(kind=kind, message=str(error), retryable=getattr(error, "retryable", False)).as_data()
 
 
-def version_of(found: Any) -> int | None:
-    """The version a caller names: a number, or the newest."""
-    if found is None or found in ("latest", ""):
-        return None
-    try:
-        return int(found)
-    except (TypeError, ValueError):
-        return -1  # no version is called so: the catalog says which there are
-
-
-def _awaited_child(state: State, key: str) -> dict[str, Any] | None:
-    place = place_of(key)
-    run = state.runs.get(place[0])
-    job = run.jobs.get(place[1]) if run else None
-    return job.child if job and job.child and job.child.get("key") == key else None
-
-
 def result_said_of(step: Step) -> dict[str, Any]:
     """Where the list of a loop is kept and how long (RS-06, RS-08): as what its iterations give, by its last task."""
     result = step.tasks[-1].spec.get("result") if step.tasks else None
     return result if isinstance(result, dict) else {}
-
-
-def place_of(key: str) -> tuple[int, int, str]:
-    """run, iter and task of an idempotency key (ids.py)."""
-    _, run, index, rest = key.split(":", 3)
-    return int(run), int(index), rest.rsplit(":", 1)[0]
-
-
-def _refused(wanted: ops.ChildWanted, kind: str, message: str) -> Operation:
-    _, run, index = wanted.key
-    error = Error(kind=kind, message=message).as_data()
-    return ops.ChildEnded(
-        execution_id=wanted.key[0], run=run, iter=index, task=wanted.task, key=wanted.child["key"], error=error
-    )
-
-
-def _child_ended(key: str, child: State, return_step: Any) -> Operation:
-    run, index, task = place_of(key)
-    output = child.outputs.get(str(return_step)) if return_step else child.output
-    return ops.ChildEnded(
-        execution_id=int(key.partition(":")[0]),
-        run=run,
-        iter=index,
-        task=task,
-        key=key,
-        child_execution_id=child.execution_id,
-        result=child.status,
-        output=output,
-        error=child.error,
-    )

@@ -4,8 +4,9 @@
 
 It takes all that is queued and does not wait for more: while one commit is under way, the next batch collects itself.
 Nothing is answered and nobody is told before the commit. If a commit fails, every execution of the batch is forgotten
-(the log has it) and the callers are told. A fault of the engine in one execution becomes an incident of that one; the
-batch goes on (protocol §5).
+(the log has it). A fault of the engine in one execution becomes an incident of that one; the batch goes on
+(protocol §5). What a commit's failure means depends on who pumps: a run of one process ends with it; a server tells
+whoever waits to ask again, and goes on (`is_lasting`).
 """
 
 from __future__ import annotations
@@ -13,27 +14,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Callable
 
 from noetl.clock import Clock
 from noetl.control.live import Executions
+from noetl.control.metrics import NOTHING, Meters
+from noetl.control.sitting import Sitting
 from noetl.control.turn import Asked, Follower, Turn
 from noetl.engine import commands as ops
-from noetl.engine.commands import Change, Operation
+from noetl.engine.commands import Operation
 from noetl.engine.events import Event
-from noetl.queues.contract import Queue
+from noetl.errors import PASSING, ResultError, Unreachable
 from noetl.results.contract import Results
-from noetl.stores.contract import Store
+from noetl.stores.contract import HeadMoved, Store
 
 OPERATIONS_MAX = 1024
-IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident)  # all else is asked again when it is taken up
-OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is in memory: what is not there does not wait for it
-SNAPSHOT_EVENTS = 10_000
-SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
+WAITING_MAX = 20_000  # operations that somebody waits for; whoever comes then is told to come again
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 2.0
 log = logging.getLogger("noetl.control.intake")
-encode = msgspec.json.Encoder().encode
 
 Observer = Callable[[int, int, list[Event]], None]
 
@@ -42,18 +40,31 @@ class Intake:
     """See above."""
 
     def __init__(
-        self, *, store: Store, queue: Queue, results: Results, executions: Executions, clock: Clock, observer: Observer
+        self,
+        *,
+        store: Store,
+        sitting: Sitting,
+        results: Results,
+        executions: Executions,
+        clock: Clock,
+        observer: Observer,
+        meters: Meters = NOTHING,
+        is_lasting: bool = False,
     ) -> None:
         self.store = store
-        self.queue = queue
+        self.sitting = sitting
         self.results = results
         self.executions = executions
         self.clock = clock
         self.observer = observer
+        self.meters = meters
+        self.is_lasting = is_lasting
         self.follower: Follower | None = None
         self.failure: BaseException | None = None
+        self.turn = asyncio.Lock()  # while it is free, states in memory are as their logs
         self._asked: deque[Asked] = deque()
         self._bell = asyncio.Event()
+        self._pause_seconds = 0.0
         self.is_busy = False
 
     # --- asking ------------------------------------------------------------------------------------------------------
@@ -62,16 +73,16 @@ class Intake:
         """Ask for something; the answer comes when it is committed."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         if self.failure is not None:
-            answer.set_exception(self.failure)
-            answer.exception()  # whoever waits gets it; nobody has to
-            return answer
-        self._asked.append(Asked(operation, answer))
-        self._bell.set()
+            _refuse(answer, self.failure)
+        elif self.is_lasting and len(self._asked) >= WAITING_MAX:
+            _refuse(answer, Unreachable("this server has more to do than it can take in; ask again in a moment"))
+        else:
+            self.post(operation, answer)
         return answer
 
     def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None:
         """Ask for something without waiting for an answer."""
-        self._asked.append(Asked(operation, answer))
+        self._asked.append(Asked(operation, answer, asked_at=self.clock.monotonic()))
         self._bell.set()
 
     @property
@@ -90,24 +101,34 @@ class Intake:
                     await self.step(batch)
                 finally:
                     self.is_busy = False
+                if self._pause_seconds:
+                    await self.clock.sleep(self._pause_seconds)
 
     # --- one batch ---------------------------------------------------------------------------------------------------
 
     async def step(self, batch: list[Asked]) -> None:
         """Decide and commit one batch, answer, and let follow what follows."""
+        begun_at = self.clock.monotonic()
         turn = Turn(self)
         try:
-            await turn.decide_all(batch)
-            await turn.commit()
-            self._conclude(turn)
+            async with self.turn:
+                try:
+                    turn.held = await self.sitting.open([asked.operation for asked in batch])
+                    await turn.decide_all(batch)
+                    await turn.commit()
+                except BaseException:
+                    self._forget(turn, batch)  # first: whatever becomes of giving up, memory is not ahead of the log
+                    await self.sitting.abandon()
+                    raise
+                self._conclude(turn)
         except Exception as error:
-            self._give_up(turn, batch, error)
+            await self._recovered(batch, error)
+            return
+        self._pause_seconds = 0.0
+        self._measure(turn, batch, begun_at)
 
     def _conclude(self, turn: Turn) -> None:
-        now = self.clock.monotonic()
-        for report in turn.accepted:
-            self.queue.accept(report, now)
-        self.queue.change(self._in_queue_time(turn.changes), now)
+        self.sitting.conclude(turn)
         for share in turn.shares.values():
             self.observer(share.live.state.execution_id, share.first_seq, share.events)
             if share.live.state.is_ended:
@@ -118,22 +139,91 @@ class Intake:
         if self.follower:
             self.follower.after(turn.changes)
 
-    def _in_queue_time(self, changes: list[Change]) -> Iterator[Change]:
-        """The log tells time by the wall's clock; the queue by one that never jumps."""
-        for change in changes:
-            if isinstance(change, ops.JobParked) and change.until:
-                seconds = max(0.0, change.until - self.clock.now())
-                yield msgspec.structs.replace(change, until=self.clock.monotonic() + seconds)
-            else:
-                yield change
+    def _measure(self, turn: Turn, batch: list[Asked], begun_at: float) -> None:
+        meters = self.meters
+        if meters is NOTHING:
+            return
+        events = sum(len(share.events) for share in turn.shares.values())
+        meters.committed(
+            operations=len(batch),
+            events=events,
+            seconds=self.clock.monotonic() - begun_at,
+            wait_seconds=begun_at - batch[0].asked_at,
+        )
+        for asked, word in turn.answers:
+            if isinstance(asked.operation, ops.Report):
+                meters.judged(word)
+        if started := sum(share.row is not None for share in turn.shares.values()):
+            meters.started(started)
+        for share in turn.shares.values():
+            meters.recorded(share.live.state.execution_id, share.events)
+            if share.live.state.is_ended:
+                meters.ended(share.live.state.status)
 
-    def _give_up(self, turn: Turn, batch: list[Asked], error: Exception) -> None:
-        """Only the log knows what stands of the batch: forget what memory made of it, and leave nobody waiting."""
-        for execution_id in turn.shares:
+    def _forget(self, turn: Turn, batch: list[Asked]) -> None:
+        """Only the log knows what stands of the batch: forget what memory made of it."""
+        for execution_id in {*turn.shares, *(asked.operation.execution_id for asked in batch)}:
             self.executions.forget(execution_id)
+
+    # --- when a batch does not stand ---------------------------------------------------------------------------------
+
+    async def _recovered(self, batch: list[Asked], error: Exception) -> None:
+        self.meters.refused(operations=len(batch))
+        is_passing = isinstance(error, PASSING)
+        is_for_all = is_passing and not isinstance(error, ResultError)  # a place of results concerns few
+        if is_passing and not self.is_lasting:
+            self._end(batch, error)
+        elif not is_for_all and len({asked.operation.execution_id for asked in batch}) > 1:
+            await self._one_by_one(batch)
+        elif is_passing:
+            self._put_off(batch, error)
+        elif isinstance(error, HeadMoved) and isinstance(batch[0].operation, ops.Start):
+            _refuse_all(batch, error)  # another execution has its key
+        elif self.is_lasting:
+            self._isolate(batch, error)
+        else:
+            self._end(batch, error)
+
+    async def _one_by_one(self, batch: list[Asked]) -> None:
+        """Something in the batch cannot be written: each execution by itself, so that it hurts that one only."""
+        groups: dict[int, list[Asked]] = {}
+        for asked in batch:
+            groups.setdefault(asked.operation.execution_id, []).append(asked)
+        for group in groups.values():
+            await self.step(group)
+
+    def _put_off(self, batch: list[Asked], error: Exception) -> None:
+        """Whoever waits asks again; what nobody waits for is ours to do, later."""
+        self._pause_seconds = min(PAUSE_SECONDS_MAX, max(PAUSE_SECONDS_MIN, self._pause_seconds * 2))
+        extra = {"action": "commit_refused", "operations": len(batch)}
+        log.warning("a batch could not be committed, and is asked again: %s", error, extra=extra)
+        _refuse_all(batch, error)
+        self._asked.extendleft(reversed([asked for asked in batch if asked.answer is None]))
+        self._bell.set()
+
+    def _isolate(self, batch: list[Asked], error: Exception) -> None:
+        """One execution cannot be written: it waits as an incident, and the others go on."""
+        execution_id = batch[0].operation.execution_id
+        extra = {"action": "engine_fault", "execution_id": execution_id}
+        log.error("an execution cannot be written", extra=extra, exc_info=error)
+        _refuse_all(batch, error)
+        if not any(isinstance(asked.operation, ops.Incident | ops.Start) for asked in batch):
+            message = f"{type(error).__name__} while recording"
+            self.post(ops.Incident(execution_id=execution_id, message=message))
+
+    def _end(self, batch: list[Asked], error: Exception) -> None:
+        """Leave nobody waiting: what was asked meanwhile will not be decided either."""
         self.failure = error
-        for asked in (*batch, *self._asked):  # what was asked meanwhile will not be decided either
-            if asked.answer is not None and not asked.answer.done():
-                asked.answer.set_exception(error)
-                asked.answer.exception()
+        _refuse_all([*batch, *self._asked], error)
         raise error
+
+
+def _refuse(answer: asyncio.Future[str], error: BaseException) -> None:
+    answer.set_exception(error)
+    answer.exception()  # whoever waits gets it; nobody has to
+
+
+def _refuse_all(batch: list[Asked], error: Exception) -> None:
+    for asked in batch:
+        if asked.answer is not None and not asked.answer.done():
+            _refuse(asked.answer, error)

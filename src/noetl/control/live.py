@@ -6,7 +6,7 @@ A state in memory never runs ahead of its log for others to see: the pump change
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -19,6 +19,7 @@ from noetl.errors import UnknownExecution
 from noetl.references import reference_of
 from noetl.results.contract import Results
 from noetl.stores.contract import Store
+from noetl.stores.shared import Head
 
 
 class Live(msgspec.Struct, kw_only=True):
@@ -27,19 +28,33 @@ class Live(msgspec.Struct, kw_only=True):
     state: State
     loaded: Loaded
     folder: str = ""
+    tag: int = 0  # of the append that this state ends with, where several servers write
+
+
+@runtime_checkable
+class SharedReading(Protocol):
+    """What a store has that several servers write to."""
+
+    async def tag_at(self, execution_id: int, seq: int) -> int | None: ...
 
 
 class Executions:
     """The executions of this process."""
 
-    def __init__(self, store: Store, catalog: Catalog, results: Results) -> None:
+    def __init__(self, store: Store, catalog: Catalog, results: Results, kept_max: int = 0) -> None:
         self.store = store
         self.catalog = catalog
         self.results = results
+        self.kept_max = kept_max  # 0: all; else those that were used last, and the log has the others
         self._live: dict[int, Live] = {}
 
     def add(self, live: Live) -> None:
         self._live[live.state.execution_id] = live
+
+    def trim(self) -> None:
+        """Forget those that were not used for longest. Not within a batch: what it holds must stay."""
+        while self.kept_max and len(self._live) > self.kept_max:
+            del self._live[next(iter(self._live))]
 
     def known(self, execution_id: int) -> Live | None:
         """An execution, if it is in memory."""
@@ -52,7 +67,8 @@ class Executions:
         """An execution, from memory or from its log."""
         found = self._live.get(execution_id)
         if found is None:
-            found = self._live[execution_id] = await self.rebuilt(execution_id, [])
+            rebuilt = await self.rebuilt(execution_id, [])
+            found = self._live.setdefault(execution_id, rebuilt)  # a pump may have brought it up meanwhile
         return found
 
     async def rebuilt(self, execution_id: int, further: list[Event]) -> Live:
@@ -67,6 +83,33 @@ class Executions:
         loaded = await self.catalog.loaded(row.sha if row else state.sha, state.planned)
         return Live(state=state, loaded=loaded, folder=row.folder if row else "")
 
+    async def catch_up(self, head: Head) -> Live:
+        """An execution as its log is now, when other servers may have written to it (protocol §5, step 3)."""
+        found = self._live.pop(head.id, None)
+        if found is None or (found.state.seq, found.tag) != (head.head, head.tag):
+            found = await self._brought_up(found, head) or await self.rebuilt(head.id, [])
+            found.tag = head.tag
+        self._live[head.id] = found  # at the end: it was used last
+        return found
+
+    async def _brought_up(self, found: Live | None, head: Head) -> Live | None:
+        """What is in memory and the events since; None: that is of a history which is no more."""
+        store = self.store
+        if found is None or not 0 < found.state.seq <= head.head or not isinstance(store, SharedReading):
+            return None
+        if await store.tag_at(head.id, found.state.seq) != found.tag:
+            return None
+        plans = len(found.state.planned)
+        while (missing := head.head - found.state.seq) > 0:
+            rows = await store.events(head.id, found.state.seq, min(missing, EVENTS_PER_READ))
+            if not rows:
+                return None
+            for _, event in rows:
+                apply(found.state, event)
+        if len(found.state.planned) != plans:
+            found.loaded = await self.catalog.loaded(found.state.sha, found.state.planned)
+        return found
+
     async def _fetch_workload(self, state: State) -> None:
         """A large workload is kept outside the log, and every template may read it."""
         known = self._live.get(state.execution_id)
@@ -76,9 +119,18 @@ class Executions:
         elif reference is not None:
             state.workload = msgspec.json.decode(await self.results.fetch(reference))
 
+    async def complete(self, live: Live) -> None:
+        """Fetch what a state that was folded from events needs besides."""
+        await self._fetch_workload(live.state)
+        if live.state.planned:
+            live.loaded = await self.catalog.loaded(live.loaded.text.sha, live.state.planned)
+
     async def extend(self, live: Live, steps: list[Any]) -> None:
         """Add planned steps to an execution's graph."""
         live.loaded = await self.catalog.loaded(live.state.sha, [*live.state.planned, steps])
+
+    def __len__(self) -> int:
+        return len(self._live)
 
     def __iter__(self) -> Any:
         return iter(list(self._live.values()))

@@ -16,6 +16,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes | None = None
     name: str = ""
     folder: str = ""
+    beside: dict[str, str] = {}  # files of a folder that nobody here can see, by name: what it calls
     path: str | None = None
     version: int | None = None
     payload: dict[str, Any] = {}
@@ -23,6 +24,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     is_upstream: bool = False
     request_key: str | None = None
     wait_seconds: float = 0.0
+    trace_id: str = ""  # 32 hexadecimal digits, where the caller is part of a trace; "": a new one
+    parent_span_id: str = ""  # of the caller's span, 16 digits (`noetl.traceparent.read`)
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +33,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     summary: dict[str, Any]
     is_interrupted: bool = False
+    runs_on: str = ""  # the server where it goes on, though nobody watches it any more
 
 
 class Observer(Protocol):

@@ -1,13 +1,16 @@
 """One batch in the making: each operation decided in order, what follows in other executions included, then one commit.
 
 What goes wrong with one operation hurts its execution only: its state is rebuilt, and the fault is recorded there as an
-incident. What goes wrong with the commit ends the batch; the pump (intake.py) deals with that.
+incident. What goes wrong with the commit ends the batch, and so does a store that cannot be reached on the way there:
+nothing is wrong with any execution then. The pump (intake.py) deals with that.
+
+From its first look at an execution to the end of the batch a turn works on the same state, whatever others do to the
+memory of the process meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -19,31 +22,21 @@ from noetl.clock import Clock
 from noetl.control.catalog import Loaded
 from noetl.control.live import Executions, Live
 from noetl.control.planning import BadPlan
+from noetl.control.shares import Share, append_of, snapshot_of
+from noetl.control.sitting import Sitting
 from noetl.engine import commands as ops
+from noetl.engine.apply import apply
 from noetl.engine.commands import BlobMade, Change, Key, Operation
-from noetl.engine.decide import decide, row_status
-from noetl.engine.events import Event
-from noetl.engine.state import ENGINE_VERSION, INCIDENT, State, canonical, written
-from noetl.errors import NoetlError
-from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Queue
+from noetl.engine.decide import decide
+from noetl.engine.state import INCIDENT, State
+from noetl.errors import PASSING, NoetlError
+from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
 from noetl.results.contract import Results
-from noetl.stores.contract import Append, Batch, Execution, Snapshot, Store
+from noetl.stores.contract import Batch, Execution
 
 IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident)  # all else is asked again when it is taken up
 OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is in memory: what is not there does not wait for it
-SNAPSHOT_EVENTS = 10_000
-SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
 log = logging.getLogger("noetl.control.turn")
-encode = msgspec.json.Encoder().encode
-
-
-class Committed(msgspec.Struct):
-    """One log's share of a batch."""
-
-    live: Live
-    first_seq: int
-    events: list[Event]
-    row: Execution | None = None  # of a new execution
 
 
 class Asked(msgspec.Struct):
@@ -52,6 +45,7 @@ class Asked(msgspec.Struct):
     operation: Operation
     answer: asyncio.Future[str] | None = None
     cause: int = 0  # the execution whose decision asked for it, if one did
+    asked_at: float = 0.0
 
 
 class Unloadable(Exception):
@@ -68,8 +62,7 @@ class Follower(msgspec.Struct, frozen=True):
 class Parts(Protocol):
     """What deciding a batch needs of the pump."""
 
-    store: Store
-    queue: Queue
+    sitting: Sitting
     results: Results
     executions: Executions
     clock: Clock
@@ -77,14 +70,17 @@ class Parts(Protocol):
 
 
 class Turn:
-    """One batch in the making."""
+    """One batch in the making. `held`: executions as their logs have them, if the sitting has brought them up."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.shares: dict[int, Committed] = {}
+        self.held: dict[int, Live] = {}
+        self.shares: dict[int, Share] = {}
         self.changes: list[Change] = []
         self.blobs: dict[str, bytes] = {}
         self.accepted: list[ops.Report] = []
+        self.recovered: set[int] = set()  # executions that were taken up, whose jobs may be at work already
+        self._called: set[str] = set()  # the parent keys of children that begin in this batch
         self._heard: dict[tuple[Key, int], int] = {}  # of each lease, the report of this batch that was accepted
         self.answers: list[tuple[Asked, str]] = []
 
@@ -119,9 +115,15 @@ class Turn:
             return []
         try:
             operations = await self.parts.follower.within(change)
+        except PASSING:
+            raise
         except Exception as error:
             return [_fault_of(execution_id, error, change)]
-        return [Asked(operation, cause=execution_id) for operation in operations]
+        return [Asked(operation, cause=execution_id) for operation in operations if not self._has_begun(operation)]
+
+    def _has_begun(self, operation: Operation) -> bool:
+        """Whether it is the start of a child that begins in this batch already, which the store does not know yet."""
+        return isinstance(operation, ops.Start) and operation.parent_key in self._called
 
     def _note(self, change: Change) -> None:
         if isinstance(change, BlobMade):
@@ -135,24 +137,33 @@ class Turn:
             word = self._judge(operation)  # type: ignore[arg-type]  # it is one
             if word != ACCEPTED:
                 return word, []
-        if isinstance(operation, OF_THE_LIVING) and self.parts.executions.known(operation.execution_id) is None:
+        if not self._is_about_something(operation):
             return STALE, []
         live = await self._live(operation)
-        is_refused = live.state.status == INCIDENT and not isinstance(operation, IN_AN_INCIDENT)
-        if live.state.is_ended or is_refused:
+        if live.state.is_ended or _is_late(live.state, operation):
             return STALE, []
         if isinstance(operation, ops.Planned):
             operation = await self._extended(live, operation)
         changes = await self._guarded(live, operation)
+        if isinstance(operation, ops.Recover):
+            self.recovered.add(operation.execution_id)
         if isinstance(operation, ops.Report) and live.state.status != INCIDENT:
             self.accepted.append(operation)
             self._heard[operation.key, operation.lease] = operation.n
         return ACCEPTED, changes
 
+    def _is_about_something(self, operation: Operation) -> bool:
+        if not self.parts.sitting.is_current(operation):
+            return False
+        if not isinstance(operation, OF_THE_LIVING):
+            return True
+        execution_id = operation.execution_id
+        return execution_id in self.held or self.parts.executions.known(execution_id) is not None
+
     def _judge(self, report: ops.Report) -> str:
         """Whether a report counts; the queue hears of this batch's reports only once they stand."""
         is_heard = report.n <= self._heard.get((report.key, report.lease), 0)
-        return DUPLICATE if is_heard else self.parts.queue.judge(report)
+        return DUPLICATE if is_heard else self.parts.sitting.judge(report)
 
     async def _extended(self, live: Live, planned: ops.Planned) -> ops.Planned:
         """The graph grows before the decision; a plan that does not fit any more is refused."""
@@ -166,17 +177,27 @@ class Turn:
         return planned
 
     async def _live(self, operation: Operation) -> Live:
+        execution_id = operation.execution_id
         try:
             if isinstance(operation, ops.Start):
-                return await self._new(operation)
-            return await self.parts.executions.get(operation.execution_id)
+                self.held[execution_id] = await self._new(operation)
+            elif execution_id not in self.held:
+                self.held[execution_id] = await self.parts.executions.get(execution_id)
+        except PASSING:
+            raise
         except Exception as error:
             raise Unloadable from error
+        return self.held[execution_id]
 
     async def _new(self, start: ops.Start) -> Live:
         now = self.parts.clock.now()
         loaded: Loaded = await self.parts.executions.catalog.loaded(start.sha, [])
         live = Live(state=State(execution_id=start.execution_id), loaded=loaded, folder=start.folder)
+        prefix = start.prefix if isinstance(start, ops.Fork) else []
+        for event in prefix:
+            apply(live.state, event)
+        if prefix:
+            await self.parts.executions.complete(live)
         self.parts.executions.add(live)
         row = Execution(
             id=start.execution_id,
@@ -189,7 +210,9 @@ class Turn:
             parent_key=start.parent_key,
             created_at=now,
         )
-        self.shares[start.execution_id] = Committed(live, 1, [], row)
+        self.shares[start.execution_id] = Share(live, 1, list(prefix), row)
+        if start.parent_key is not None:
+            self._called.add(start.parent_key)
         return live
 
     async def _guarded(self, live: Live, operation: Operation) -> list[Change]:
@@ -197,7 +220,7 @@ class Turn:
         execution_id = operation.execution_id
         share = self.shares.get(execution_id)
         if share is None:
-            share = self.shares[execution_id] = Committed(live, live.state.seq + 1, [])
+            share = self.shares[execution_id] = Share(live, live.state.seq + 1, [])
         now = self.parts.clock.now()
         try:
             decision = decide(live.loaded.playbook, live.loaded.net, live.state, operation, now)
@@ -211,7 +234,7 @@ class Turn:
         share.events.extend(decision.events)
         return decision.changes
 
-    async def _incident(self, share: Committed, operation: Operation, message: str) -> list[Change]:
+    async def _incident(self, share: Share, operation: Operation, message: str) -> list[Change]:
         """Rebuild what this operation half changed, and record the fault."""
         execution_id = operation.execution_id
         if share.row is not None and not share.events:  # it never began: as if it had been refused
@@ -230,14 +253,21 @@ class Turn:
         for data in self.blobs.values():
             await self.parts.results.store(data)
         self.shares = {key: share for key, share in self.shares.items() if share.events}
-        if not self.shares:
-            return
         batch = Batch(
             snapshots=[snapshot for share in self.shares.values() if (snapshot := snapshot_of(share))],
             executions=[share.row for share in self.shares.values() if share.row is not None],
             appends=[append_of(execution_id, share) for execution_id, share in self.shares.items()],
         )
-        await self.parts.store.commit(batch)
+        await self.parts.sitting.commit(batch, self)
+
+
+def _is_late(state: State, operation: Operation) -> bool:
+    """Whether it comes too late: an incident waits for people, and a job may have ended earlier in this batch."""
+    if isinstance(operation, ops.Report):
+        run = state.runs.get(operation.run)
+        if run is None or operation.iter not in run.jobs:
+            return True
+    return state.status == INCIDENT and not isinstance(operation, IN_AN_INCIDENT)
 
 
 def _fault_of(execution_id: int, error: BaseException, what: Change | Operation) -> Asked:
@@ -245,31 +275,3 @@ def _fault_of(execution_id: int, error: BaseException, what: Change | Operation)
     log.error("engine fault", extra={"action": "engine_fault", "execution_id": execution_id}, exc_info=error)
     message = str(error) if isinstance(error, NoetlError) else type(error).__name__
     return Asked(ops.Incident(execution_id=execution_id, message=f"{message} ({type(what).__name__})"))
-
-
-def append_of(execution_id: int, share: Committed) -> Append:
-    state = share.live.state
-    return Append(
-        execution_id=execution_id,
-        first_seq=share.first_seq,
-        events=share.events,
-        status=row_status(state),
-        ended_at=state.ended_at or None,
-        digest=digest(state) if state.is_ended else "",
-    )
-
-
-def snapshot_of(share: Committed) -> Snapshot | None:
-    """A cache of a long log's state, now and then; not of one in which much is in flight over a large ctx."""
-    state = share.live.state
-    if state.is_ended or state.seq // SNAPSHOT_EVENTS == (share.first_seq - 1) // SNAPSHOT_EVENTS:
-        return None
-    jobs = sum(len(run.jobs) for run in state.runs.values())
-    if jobs * len(encode(state.ctx)) > SNAPSHOT_BYTES_MAX:
-        return None
-    return Snapshot(execution_id=state.execution_id, seq=state.seq, engine=ENGINE_VERSION, body=written(state))
-
-
-def digest(state: State) -> str:
-    """A fingerprint of a whole state: two that fold the same log have the same."""
-    return hashlib.sha256(canonical(state)).hexdigest()

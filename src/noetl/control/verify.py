@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from noetl.control.reading import EVENTS_PER_READ
-from noetl.control.turn import digest
+from noetl.control.shares import digest
 from noetl.engine import events as facts
 from noetl.engine.apply import apply
 from noetl.engine.events import Event
@@ -27,7 +27,14 @@ JOB_ENDS = (
     facts.LoopIterationFailed,
     facts.LoopIterationCancelled,
 )
-PATCHING = (facts.TaskDone, facts.StepDone, facts.LoopDone, facts.NextEvaluated, facts.SignalReceived)
+PATCHING = (
+    facts.TaskDone,
+    facts.StepDone,
+    facts.LoopDone,
+    facts.NextEvaluated,
+    facts.SignalReceived,
+    facts.ExecutionForked,
+)
 
 
 class Audit:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Table
 from collections.abc import Set
 
 import msgspec
 
 from noetl.dsl.findings import near_miss
-from noetl.dsl.kinds import ANY, BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT, Field, Kind, Kinds
+from noetl.dsl.kinds import ANY, BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT, Field, Kind
 from noetl.dsl.nodes import AnyNode, Mapping, Scalar, Sequence
 from noetl.dsl.shapes import KNOBS, NULL, SHAPES, Shape
 
@@ -30,17 +31,20 @@ KIND_DEFAULTS = "kind defaults"  # spec.<kind>: defaults for every task of one k
 LAYERS = frozenset(("executor.spec", "step.spec", "loop.spec", "task.spec"))  # where they may stand (TK-03)
 
 
-def departures(node: AnyNode, kinds: Kinds, skip: Set[int]) -> list[ShapeFault]:
-    """Every place where a document leaves the table. `skip` are ids of nodes that a rule of their own refuses."""
-    walk = _Walk(kinds, skip)
-    walk.walk(node, "root", SHAPES["root"], ())
+def departures(
+    node: AnyNode, kinds: Table[str, Kind], skip: Set[int], shapes: Table[str, Shape] = SHAPES, root: str = "root"
+) -> list[ShapeFault]:
+    """Every place where a document leaves a table. `skip` are ids of nodes that a rule of their own refuses."""
+    walk = _Walk(kinds, skip, shapes)
+    walk.walk(node, root, shapes[root], ())
     return walk.found
 
 
 class _Walk:
-    def __init__(self, kinds: Kinds, skip: Set[int]) -> None:
+    def __init__(self, kinds: Table[str, Kind], skip: Set[int], shapes: Table[str, Shape]) -> None:
         self.kinds = kinds
         self.skip = skip
+        self.shapes = shapes
         self.kind: Kind | None = None  # of the task being walked
         self.found: list[ShapeFault] = []
 
@@ -56,9 +60,9 @@ class _Walk:
             self.walk_scalar(node, name, shape, path)
         elif isinstance(node, Sequence):
             for index, item in enumerate(node.items if shape.items else ()):
-                self.walk(item, shape.items, SHAPES[shape.items], (*path, index))
+                self.walk(item, shape.items, self.shapes[shape.items], (*path, index))
         elif name == "tool":
-            self.walk(node, "task", SHAPES["task"], path)
+            self.walk(node, "task", self.shapes["task"], path)
         else:
             self.walk_mapping(node, name, shape, path)
 
@@ -82,7 +86,7 @@ class _Walk:
             return KNOB, knob_shape(knob)
         inner = shape.keys.get(key) or (shape.items if shape.is_open else "")
         if inner:
-            return inner, SHAPES[inner]
+            return inner, self.shapes[inner]
         if name in LAYERS and isinstance(value, Mapping) and key in self.kinds:
             return KIND_DEFAULTS, kind_defaults_shape(self.kinds[key])
         return None

@@ -1,4 +1,4 @@
-"""The JSON Schema of a playbook, for completion and hover in editors: written from the tables the checker uses.
+"""The JSON Schema of documents, for completion and hover in editors: written from the tables the checker uses.
 
 `shapes.py` gives the document, the kinds' declarations give the tool fields. An editor cannot see what the checker sees
 (names, graphs, templates); what the schema refuses, the checker refuses too.
@@ -11,6 +11,7 @@ from typing import Any
 from noetl.dsl.credential_documents import CREDENTIAL, REFERENCES
 from noetl.dsl.kinds import Field, Kind, Kinds
 from noetl.dsl.shapes import SHAPES, Shape
+from noetl.dsl.start_shapes import SCHEDULE, START_SHAPES, TRIGGER
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 JSON_TYPES = {
@@ -38,14 +39,17 @@ def schema(kinds: Kinds) -> Schema:
     root["properties"]["apiVersion"] = {"const": "noetl.io/v2", "description": SHAPES["apiVersion"].doc}
     root["properties"]["kind"] = {"const": "Playbook", "description": SHAPES["kind"].doc}
     definitions |= {"playbook": root, "credential_document": credential_document_schema()}
-    return {
-        "$schema": DRAFT,
-        "title": "NoETL playbook or credential",
-        "if": {"required": ["kind"], "properties": {"kind": {"const": "Credential"}}},
-        "then": reference("credential_document"),
-        "else": reference("playbook"),
-        "$defs": definitions,
-    }
+    definitions |= {name: shape_schema(shape) for name, shape in START_SHAPES.items()}
+    return {"$schema": DRAFT, "title": "NoETL document", **by_kind(), "$defs": definitions}
+
+
+def by_kind() -> Schema:
+    """The schema of a document by what it says it is; one that does not say is read as a playbook."""
+    found = reference("playbook")
+    for kind, name in ((TRIGGER, "trigger"), (SCHEDULE, "schedule"), (CREDENTIAL, "credential_document")):
+        asked = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
+        found = {"if": asked, "then": reference(name), "else": found}
+    return found
 
 
 def credential_document_schema() -> Schema:

@@ -93,6 +93,21 @@ def _recovered(state: State, event: facts.ExecutionRecovered) -> None:
     state.incident, state.status = "", RUNNING
 
 
+def _forked(state: State, event: facts.ExecutionForked) -> None:
+    """It is nobody's child, and whoever it called it calls anew."""
+    state.path, state.version, state.sha = event.path, event.version, event.sha
+    state.forked_from, state.trace_id, state.created_at = event.source_execution_id, event.trace_id, event.ts
+    state.parent_execution_id, state.parent_key, state.depth = None, None, 0
+    state.incident, state.status = "", RUNNING
+    if event.workload is not None or event.ref is not None:
+        state.workload, state.workload_ref = event.workload or {}, event.ref
+    state.ctx = patched(state.ctx, event.patches, "ctx")
+    for run in state.runs.values():
+        for job in run.jobs.values():
+            if job.child is not None:
+                job.child = {**job.child, "key": f"{state.execution_id}:{job.child['key'].partition(':')[2]}"}
+
+
 def _engine_error(state: State, event: facts.EngineError) -> None:
     state.incident, state.status = event.message, INCIDENT
 
@@ -113,6 +128,7 @@ HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     facts.WorkflowCompensating: _compensating,
     facts.SignalReceived: _signal,
     facts.ExecutionRecovered: _recovered,
+    facts.ExecutionForked: _forked,
     facts.EngineError: _engine_error,
     facts.StepScheduled: steps.scheduled,
     facts.StepWaiting: steps.step_waiting,

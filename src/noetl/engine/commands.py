@@ -35,6 +35,16 @@ class Start(Operation, frozen=True, kw_only=True):
     parent_key: str | None = None
     depth: int = 0
     trace_id: str = ""
+    parent_span_id: str = ""
+
+
+class Fork(Start, frozen=True, kw_only=True):
+    """A new execution that begins with the log of another, up to a point, and goes on from there."""
+
+    source_execution_id: int
+    prefix: list[Event]
+    workload: dict[str, Data] | None = None  # None: that of the source
+    patches: list[Patch] = []
 
 
 class Report(Operation, frozen=True, kw_only=True):
@@ -62,6 +72,7 @@ class Expire(Operation, frozen=True, kw_only=True):
     iter: int = -1
     kind: str = "timeout"
     message: str = ""
+    lease: int = 0  # of a job that was lost: it counts only while that lease stands
 
 
 class ChildEnded(Operation, frozen=True, kw_only=True):
@@ -204,6 +215,7 @@ class ChildWanted(Change, frozen=True, kw_only=True):
     child: dict[str, Data]
     depth: int
     trace_id: str = ""
+    parent_span_id: str = ""
 
 
 class ParentTold(Change, frozen=True, kw_only=True):

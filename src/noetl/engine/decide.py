@@ -26,6 +26,7 @@ from noetl.engine.routing import fail_step, leave_planner, route
 from noetl.engine.rows import payload_bytes_max
 from noetl.engine.state import INCIDENT, RUNNING, WAITING, Run, State
 from noetl.errors import BrokenInvariant
+from noetl.ids import iteration_id
 
 RECOVERIES_MAX = 5
 SETTLE_ROUNDS_MAX = 100_000
@@ -90,6 +91,7 @@ def _start(decision: Decision, op: ops.Start) -> None:
             parent_key=op.parent_key,
             depth=op.depth,
             trace_id=op.trace_id,
+            parent_span_id=op.parent_span_id,
         )
     )
     workload = merged(playbook.workload, op.payload)
@@ -118,10 +120,18 @@ def _report(decision: Decision, op: ops.Report) -> None:
     for event in op.events:
         if type(event) not in WORKER_EVENTS or (event.run, event.iter) != (op.run, op.iter):
             raise BrokenInvariant("I2", f"a worker may not report {facts.name_of(event)} of run {event.run}")
+        if isinstance(event, facts.TaskWaiting) and event.child is not None:
+            _refuse_foreign_child(op, event.child)
         decision.emit(event)
         follow = CONSEQUENCES.get(type(event))
         if follow:
             follow(decision, event)
+
+
+def _refuse_foreign_child(op: ops.Report, child: dict[str, Any]) -> None:
+    """Children are found by the key of their call: under another job's key is another's child, and what it gave."""
+    if not str(child.get("key")).startswith(f"{iteration_id(op.execution_id, op.run, op.iter)}:"):
+        raise BrokenInvariant("I2", "a worker may not wait for the child of another job")
 
 
 def _run_ended(decision: Decision, event: Event) -> None:
@@ -215,6 +225,28 @@ def _signal(decision: Decision, op: ops.Signal) -> None:
     decision.emit(facts.SignalReceived(ts=decision.now, patches=op.patches))
 
 
+def _fork(decision: Decision, op: ops.Fork) -> None:
+    """The state is that of the prefix; whatever was under way there is taken up here."""
+    ref = _kept_outside(decision, op.workload) if op.workload is not None else None
+    decision.emit(
+        facts.ExecutionForked(
+            ts=decision.now,
+            source_execution_id=op.source_execution_id,
+            source_seq=len(op.prefix),
+            path=op.path,
+            version=op.version,
+            sha=op.sha,
+            trace_id=op.trace_id,
+            workload=None if ref else op.workload,
+            ref=ref,
+            patches=op.patches,
+        )
+    )
+    if op.workload is not None:
+        decision.state.workload = op.workload  # the same, or what the reference stands for
+    _take_up(decision)
+
+
 def _recover(decision: Decision, _op: ops.Recover) -> None:
     decision.emit(facts.ExecutionRecovered(ts=decision.now))
     if not decision.state.last_token:
@@ -224,9 +256,14 @@ def _recover(decision: Decision, _op: ops.Recover) -> None:
         message = f"taken up {RECOVERIES_MAX} times in a row without one step forward; does a task end the process?"
         decision.emit(facts.EngineError(ts=decision.now, message=message))
         return
+    _take_up(decision)
+
+
+def _take_up(decision: Decision) -> None:
     decision.changes.extend(pending(decision.state))
     for run in list(decision.state.runs.values()):
         _recover_run(decision, run)
+    _begin_loops(decision)
 
 
 def _recover_run(decision: Decision, run: Run) -> None:
@@ -238,6 +275,8 @@ def _recover_run(decision: Decision, run: Run) -> None:
     elif run.loop:
         looping.reopen_inner(decision, run)
         looping.fill(decision, run)
+        if not run.loop.is_spilled:
+            decision.look_at(run)  # a fork may begin right after its last iteration
 
 
 def _collected(decision: Decision, op: ops.Collected) -> None:
@@ -289,6 +328,7 @@ def _incident(decision: Decision, op: ops.Incident) -> None:
 
 OPERATIONS: dict[type[Operation], Handler] = {
     ops.Start: _start,
+    ops.Fork: _fork,
     ops.Report: _report,
     ops.Cancel: _cancel,
     ops.Expire: _expire,

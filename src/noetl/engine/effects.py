@@ -6,6 +6,7 @@ The queue is a projection of the log: `pending` gives the same changes for a who
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from noetl.engine import events as facts
 from noetl.engine.commands import (
@@ -21,6 +22,7 @@ from noetl.engine.commands import (
 )
 from noetl.engine.events import Event
 from noetl.engine.state import INCIDENT, Job, Run, State
+from noetl.traceparent import attempt_span_id
 
 ENDS_A_JOB = (
     facts.StepDone,
@@ -87,9 +89,21 @@ def timer(state: State, run: Run, at: float, knob: str) -> TimerSet:
 def parked(state: State, key: Key, task: str, job: Job) -> Iterator[Change]:
     yield JobParked(key=key, until=job.waits_until, is_for_child=job.child is not None)
     if job.child is not None:
-        yield ChildWanted(key=key, task=task, child=job.child, depth=state.depth + 1, trace_id=state.trace_id)
+        yield _child_wanted(state, key, task, job.child, job.progress.attempt)
         if job.waits_until:
             yield _child_timer(key, task, job.waits_until, job.child["key"])
+
+
+def _child_wanted(state: State, key: Key, task: str, child: dict[str, Any], attempt: int) -> ChildWanted:
+    task_run = str(child["key"]).rpartition(".")[0]
+    return ChildWanted(
+        key=key,
+        task=task,
+        child=child,
+        depth=state.depth + 1,
+        trace_id=state.trace_id,
+        parent_span_id=attempt_span_id(state.trace_id, task_run, attempt),
+    )
 
 
 def _child_timer(key: Key, task: str, at: float, child_key: str) -> TimerSet:

@@ -51,6 +51,7 @@ class PlaybookExecutionRequested(Event, frozen=True, kw_only=True, tag="playbook
     parent_key: str | None = None  # the task run that waits for it
     depth: int = 0  # of children
     trace_id: str = ""
+    parent_span_id: str = ""  # whose work it is part of: the task attempt that called it, or a span of the caller's
 
 
 class PlaybookRequestEvaluated(Event, frozen=True, kw_only=True, tag="playbook.request.evaluated"):
@@ -108,6 +109,20 @@ class SignalReceived(Event, frozen=True, kw_only=True, tag="signal.received"):
 
 class ExecutionRecovered(Event, frozen=True, kw_only=True, tag="execution.recovered"):
     """A process took the execution up again."""
+
+
+class ExecutionForked(Event, frozen=True, kw_only=True, tag="execution.forked"):
+    """The log so far is that of another execution, event by event; from here on this one goes its own way."""
+
+    source_execution_id: int
+    source_seq: int
+    path: str
+    version: int
+    sha: str
+    trace_id: str = ""
+    workload: dict[str, Data] | None = None  # None: that of the source
+    ref: dict[str, Data] | None = None  # a large workload is kept outside the log
+    patches: list[Patch] = []
 
 
 class EngineError(Event, frozen=True, kw_only=True, tag="engine.error"):
@@ -314,6 +329,7 @@ EVENTS: tuple[type[Event], ...] = (
     WorkflowCompensating,
     SignalReceived,
     ExecutionRecovered,
+    ExecutionForked,
     EngineError,
     StepScheduled,
     StepWaiting,
@@ -347,6 +363,7 @@ AnyEvent = (
     | WorkflowCompensating
     | SignalReceived
     | ExecutionRecovered
+    | ExecutionForked
     | EngineError
     | StepScheduled
     | StepWaiting
@@ -389,6 +406,7 @@ STATUSES: dict[type[Event], str] = {
     WorkflowExtended: SUCCESS,
     SignalReceived: SUCCESS,
     ExecutionRecovered: SUCCESS,
+    ExecutionForked: SUCCESS,
     EngineError: ERROR,
     StepSkipped: SKIPPED,
     StepDone: SUCCESS,

@@ -184,6 +184,7 @@ class State(msgspec.Struct, kw_only=True, omit_defaults=True):
     parent_key: str | None = None
     depth: int = 0
     trace_id: str = ""
+    forked_from: int = 0  # the execution whose log the beginning of this one is
     created_at: float = 0.0
     ended_at: float = 0.0
     workload: dict[str, Data] = {}

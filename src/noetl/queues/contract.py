@@ -17,6 +17,7 @@ from noetl.engine.commands import Change, Key, Report, Work
 LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 10.0
 DELIVERIES_MAX = 5
+POLL_SECONDS_MAX = 2.0  # a poll is answered by then, with work or without
 ACCEPTED, DUPLICATE, STALE = "ok", "dup", "stale"
 
 
@@ -78,4 +79,88 @@ class Transport(Protocol):
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         """Say what one works on; gives what one should drop."""
+        ...
+
+    async def release(self, worker: str, held: list[tuple[Key, int]]) -> None:
+        """Give these jobs back, unfinished: another worker may go on with them at once."""
+        ...
+
+
+class PlaybookText(msgspec.Struct, frozen=True, kw_only=True):
+    """A playbook as a worker receives it: it was checked when it was registered, and is parsed where it runs."""
+
+    data: bytes
+    name: str
+    is_legacy: bool = False
+    is_upstream: bool = False
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker that has shown who it is: what it may poll, report and resolve follows from this (security 12)."""
+
+    worker: str
+    pool: str
+    public_key: bytes = b""  # what is secret is sealed to it on its way; b"": there is no way out of this process
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker shows with every message, until it expires."""
+
+    token: str
+    expires_at: float  # seconds since 1970
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker says of itself when it enrols."""
+
+    worker: str  # unique: host, process and a random word
+    pool: str
+    slots: int
+    host: str
+    pid: int
+    version: str
+    kinds: tuple[str, ...] = ()  # those it can run
+    public_key: bytes = b""  # of its session: whoever shows that session without the other half learns no secret
+
+
+class WorkerService(Protocol):
+    """What a server does for workers, wherever they are. Raises Unauthenticated, Forbidden, Unreachable."""
+
+    async def enrol(self, token: str, profile: Profile) -> Session:
+        """Take a worker in: a long token of role worker for a short one that is bound to this worker and its pool."""
+        ...
+
+    async def member(self, session_token: str) -> Member:
+        """Who shows this session; raises Unauthenticated."""
+        ...
+
+    async def poll(self, member: Member, free: int, wait_seconds: float) -> list[Work]:
+        """Wait so long for up to `free` jobs; an empty list: there are none for now."""
+        ...
+
+    async def report(self, member: Member, report: Report) -> str:
+        """ACCEPTED, DUPLICATE or STALE, once it is committed."""
+        ...
+
+    async def heartbeat(self, member: Member, held: list[tuple[Key, int]]) -> list[Key]:
+        """Extend exactly these leases; gives those that no longer stand."""
+        ...
+
+    async def release(self, member: Member, held: list[tuple[Key, int]]) -> None:
+        """A worker that ends gives these back: those it still holds are ready at once. That is no loss, so it does not
+        count as a delivery; the lease stays as it is, and a report under it counts until someone else claims the job.
+        """
+        ...
+
+    async def playbook(self, member: Member, sha: str) -> PlaybookText: ...
+
+    async def credential(self, member: Member, key: Key, lease: int, name: str) -> dict[str, object]:
+        """The plain fields of a credential that the job's playbook declares, if this worker holds the job.
+
+        Raises Forbidden, LookupError with a message for people.
+        """
+        ...
+
+    async def leave(self, member: Member) -> None:
+        """The worker ends: its session too."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,6 +32,17 @@ class Entry(msgspec.Struct):
     last_report: int = 0
     worker: str = ""
     until: float = 0.0
+    ready_since: float = 0.0
+
+
+class PoolState(NamedTuple):
+    """What waits and runs in one pool."""
+
+    pool: str
+    ready: int
+    leased: int
+    parked: int
+    oldest_wait_seconds: float
 
 
 class Holder(msgspec.Struct):
@@ -61,7 +73,7 @@ class MemoryQueue:
     def change(self, changes: Iterable[Change], now: float) -> None:
         for change in changes:
             if isinstance(change, JobAdded):
-                self._add(change)
+                self._add(change, now)
             elif isinstance(change, JobGone):
                 self._remove(change.key, now)
             elif isinstance(change, JobParked):
@@ -69,17 +81,18 @@ class MemoryQueue:
             elif isinstance(change, JobReady) and change.key in self._jobs:
                 self._make_ready(self._jobs[change.key], now)
 
-    def _add(self, change: JobAdded) -> None:
+    def _add(self, change: JobAdded, now: float) -> None:
         if change.key in self._jobs:
             return
         group = (change.key[0], change.group) if change.group else None
         entry = Entry(key=change.key, pool=change.pool, priority=change.priority, group=group)
         self._jobs[change.key] = entry
         self._counts[READY] += 1
-        self._push(entry)
+        self._push(entry, now)
 
-    def _push(self, entry: Entry) -> None:
+    def _push(self, entry: Entry, now: float) -> None:
         entry.order = next(self._orders)
+        entry.ready_since = now
         heapq.heappush(self._ready, (entry.priority, entry.order, entry.key))
 
     def _move(self, entry: Entry, state: int) -> None:
@@ -123,7 +136,7 @@ class MemoryQueue:
         self._leave(entry, now)
         self._move(entry, READY)
         entry.until = 0.0
-        self._push(entry)
+        self._push(entry, now)
 
     # --- leases ------------------------------------------------------------------------------------------------------
 
@@ -232,6 +245,19 @@ class MemoryQueue:
     def is_idle(self) -> bool:
         return not (self._counts[READY] or self._counts[LEASED] or self._timed)
 
+    def pools(self, now: float) -> list[PoolState]:
+        """What waits and runs, by pool: for people, so it looks at every job."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self._jobs.values():
+            found.setdefault(entry.pool, []).append(entry)
+        return [_pool_state(pool, entries, now) for pool, entries in sorted(found.items())]
+
     @property
     def ready(self) -> int:
         return self._counts[READY]
+
+
+def _pool_state(pool: str, entries: list[Entry], now: float) -> PoolState:
+    ready, leased, parked = (sum(entry.state == state for entry in entries) for state in (READY, LEASED, PARKED))
+    since = min((entry.ready_since for entry in entries if entry.state == READY), default=now)
+    return PoolState(pool, ready, leased, parked, max(0.0, now - since))

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
+from noetl.config import Settings
 from noetl.errors import UnknownResultStore
 
 FILES, SQLITE, POSTGRES, NATS = "files", "sqlite", "postgres", "nats_object"
@@ -25,6 +26,7 @@ LOCAL = (FILES, SQLITE)
 NAMED_BY = {POSTGRES: "table", NATS: "bucket", "azure": "container"}  # the key that says where; others: bucket
 DEFAULTS = {POSTGRES: "noetl_result", NATS: "noetl-results"}
 SHOWN_CHARACTERS_MAX = 80
+CA_FILE = "ca_file"  # of nats://…?ca_file=/etc/ca.pem: whom to trust
 
 _TABLE = re.compile(r"[a-z_][a-z0-9_]{0,40}(\.[a-z_][a-z0-9_]{0,40})?")
 _NATS_BUCKET = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -132,9 +134,17 @@ def configured(url: str) -> Configured:
         return Configured(spot=spot_of(POSTGRES, table), url=parts._replace(query=query).geturl())
     if parts.scheme in ("nats", "tls"):
         bucket = parts.path.strip("/") or DEFAULTS[NATS]
-        said = {"tls": options["tls"]} if "tls" in options else {}
+        said = {name: options[name] for name in ("tls", CA_FILE) if name in options}
         return Configured(spot=spot_of(NATS, bucket), url=f"{parts.scheme}://{parts.netloc}", options=said)
     raise UnknownResultStore(f'there is no store of results "{parts.scheme[:SHOWN_CHARACTERS_MAX]}:…"')
+
+
+def results_stores_of(settings: Settings) -> tuple[str, ...]:
+    """The stores of a server or a worker of a cluster: the operator's, else the queue, which both can reach."""
+    if settings.results_stores or not settings.queue_url:
+        return settings.results_stores
+    trusted = f"?{urlencode({CA_FILE: str(settings.queue_ca_file)})}" if settings.queue_ca_file else ""
+    return (settings.queue_url.rstrip("/") + trusted,)
 
 
 def _known(kind: Any) -> str:

@@ -25,6 +25,7 @@ from noetl.references import JSON, Reference
 from noetl.results.blobs import LOCATOR_CHARACTERS_SHOWN_MAX, Place
 from noetl.results.by_sha import BySha, Candidate
 from noetl.results.choices import (
+    CA_FILE,
     FILES,
     LOCAL,
     NATS,
@@ -41,6 +42,7 @@ from noetl.results.contract import RESULT_BYTES_MAX, Kept, Readable, Results
 from noetl.results.files import FileResults
 from noetl.secret import revealed
 
+CA_CHARACTERS_MAX = 1024 * 1024
 OPEN_MAX = 64  # places of playbooks' own
 EXTRAS = {POSTGRES: "postgres", NATS: "nats"}  # every other kind that is not local: s3
 TYPES = {SQLITE: "relational", POSTGRES: "relational", NATS: "nats"}
@@ -63,15 +65,22 @@ class NoCredentials:
 class Stores:
     """The stores of results of one process."""
 
-    def __init__(self, folder: Path, urls: Sequence[str] = (FILES,), *, is_alone: bool = False) -> None:
-        """`is_alone`: nobody but this installation keeps results in the operator's places off this machine."""
+    def __init__(
+        self, folder: Path, urls: Sequence[str] = (FILES,), *, is_alone: bool = False, is_shared: bool = False
+    ) -> None:
+        """`is_alone`: nobody but this installation keeps results in the operator's places off this machine.
+
+        `is_shared`: other machines read what is stored here, so that this one's disk is no place for it, unless the
+        operator says so.
+        """
         self._folder = folder
         self._is_alone = is_alone
         try:
             self._configured = [configured(url) for url in urls]
         except UnknownResultStore as fault:
             raise RequestError(f"results.stores has a store that cannot be: {fault}") from None
-        self._configured += [configured(kind) for kind in LOCAL if kind not in urls]
+        if not is_shared or not urls:
+            self._configured += [configured(kind) for kind in LOCAL if kind not in urls]
         self._open: OrderedDict[tuple[Spot, str, bytes], Results] = OrderedDict()
         self._turn = asyncio.Lock()
 
@@ -174,7 +183,7 @@ class Stores:
             if spot.kind == NATS:
                 from noetl.results.nats import NatsResults
 
-                return NatsResults(fields, spot.name, place)
+                return NatsResults(_with_authority(fields) if is_operators else fields, spot.name, place)
             from noetl.results.s3 import BucketResults
 
             return BucketResults(spot, fields, place, is_operators=is_operators)
@@ -218,3 +227,15 @@ class Stores:
         while self._open:
             _, store = self._open.popitem()
             await store.close()
+
+
+def _with_authority(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the certificates that the operator's file has."""
+    if CA_FILE not in fields:
+        return fields
+    try:
+        with Path(fields[CA_FILE]).open(encoding="ascii") as stream:
+            return {**fields, "ca": stream.read(CA_CHARACTERS_MAX)}
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or "it is not PEM"
+        raise ResultStoreRefused(f"{CA_FILE} {fields[CA_FILE]} of a result store cannot be read: {why}") from None

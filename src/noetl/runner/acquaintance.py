@@ -8,11 +8,11 @@ cannot be had now is none of this module's business: the task that needs it says
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from noetl.dsl.model import Playbook
+from noetl.engine.commands import Work
 from noetl.keychain.contract import Keychain
-from noetl.runner.wallet import Wallet
+from noetl.runner.wallet import Wallet, wallet_of
 
 EXECUTIONS_MAX = 1_000  # remembered as done; an older one is looked up again
 WAIT_SECONDS_MAX = 5.0  # a provider that is down does not hold up tasks that do not need it
@@ -25,14 +25,14 @@ class Acquaintance:
         self._keychain = keychain
         self._done: dict[int, None] = {}
 
-    async def make(self, playbook: Playbook, execution_id: int, workload: dict[str, Any]) -> None:
+    async def make(self, playbook: Playbook, work: Work) -> None:
         """Let the keychain see what this playbook declares."""
-        if not playbook.credentials or execution_id in self._done:
+        if not playbook.credentials or work.execution_id in self._done:
             return
-        wallet = Wallet(self._keychain, playbook, workload)
+        wallet = wallet_of(self._keychain, playbook, work)
         found = await asyncio.gather(*(_is_seen(wallet, name) for name in playbook.credentials))
         if all(found):
-            self._done[execution_id] = None
+            self._done[work.execution_id] = None
         if len(self._done) > EXECUTIONS_MAX:
             del self._done[next(iter(self._done))]
 

@@ -1,13 +1,14 @@
 """One job from its claim to its last report: the pipeline machine, and the tools it asks for.
 
 The machine (engine/pipeline.py) says what is next; here that is done, one task at a time. A worker never starts a step
-(TK-13). Waiting costs no slot: a short wait keeps the lease, a long one, or one for a child, gives the job back.
+(TK-13). Waiting costs no slot: a short wait keeps the lease, a long one, or one for a child, gives the job back. No
+task is started under a lease that may be over (protocol §7, rule 4).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -22,21 +23,26 @@ from noetl.engine.progress import copy_of
 from noetl.engine.rows import check_written
 from noetl.engine.values import Fault
 from noetl.errors import NoetlError, ResultError
-from noetl.queues.contract import Transport
 from noetl.references import Reference, reference_of
 from noetl.runner import children, workbook
 from noetl.runner.invoke import Invoker
+from noetl.runner.lease import Lease
 from noetl.runner.recording import fitted
-from noetl.runner.reporter import Dropped, Reporter
+from noetl.runner.reporter import Dropped, Post, Reporter
 from noetl.runner.slots import Slots
+from noetl.runner.waiting import first_of
 
 PARK_AFTER_SECONDS = 60.0  # a longer wait gives the job back
+
+
+class Stopped(Exception):
+    """The worker stops: no further task is started, and whoever takes the job up goes on here."""
 
 
 class Kit(msgspec.Struct, frozen=True, kw_only=True):
     """What every job of a worker shares."""
 
-    transport: Transport
+    post: Post
     invoker: Invoker
     clock: Clock
     slots: Slots
@@ -44,14 +50,18 @@ class Kit(msgspec.Struct, frozen=True, kw_only=True):
     stopping: asyncio.Event  # set: start no further task
 
 
-async def execute(kit: Kit, playbook: Playbook, work: Work) -> None:
-    """Run one job; its slot is taken already, and free when this returns."""
-    job = Execution(kit, playbook, work)
+async def execute(kit: Kit, playbook: Playbook, work: Work, lease: Lease) -> bool:
+    """Run one job; its slot is taken already, and free when this returns.
+
+    False: the worker stops, and somebody else is to go on with the job.
+    """
+    job = Execution(kit, playbook, work, lease)
     try:
-        await job.run()
+        return await job.run()
     except Dropped:
-        return  # the lease is somebody else's: nothing more is said
+        return True  # the lease is somebody else's: nothing more is said
     finally:
+        job.reporter.abandon()
         if job.has_slot:
             kit.slots.release()
 
@@ -59,36 +69,40 @@ async def execute(kit: Kit, playbook: Playbook, work: Work) -> None:
 class Execution:
     """One job under way."""
 
-    def __init__(self, kit: Kit, playbook: Playbook, work: Work) -> None:
+    def __init__(self, kit: Kit, playbook: Playbook, work: Work, lease: Lease) -> None:
         self.kit = kit
         self.playbook = playbook
         self.work = work
+        self.lease = lease
         self.pipeline = Pipeline(playbook, work)
-        self.reporter = Reporter(kit.transport, work, kit.invoker.clean)
+        self.reporter = Reporter(kit.post, work, lease)
         self.has_slot = True
 
-    async def run(self) -> None:
-        """Task by task, until the pipeline ends, parks, or the worker stops."""
+    async def run(self) -> bool:
+        """Task by task, until the pipeline ends or parks; False: the worker stops before that."""
         pipeline, reporter = self.pipeline, self.reporter
         reporter.add(pipeline.begin(self.now()))
-        await self.kit.invoker.acquaintance.make(self.playbook, self.work.execution_id, self.work.workload)
+        await self.kit.invoker.acquaintance.make(self.playbook, self.work)
         try:
             await self._restore_hands()
             pipeline.step_input()
         except Fault as fault:
             await reporter.last(pipeline.fail(fault.error, self.now()))
-            return
+            return True
         last: Task | None = None
         while (task := pipeline.current()) is not None:
             if not await self._is_ready(task):
-                return
-            if self.kit.stopping.is_set():
+                return True
+            try:
+                is_parked = not await self._run_task(task)
+            except Stopped:
                 await reporter.flush()
-                return
-            if not await self._run_task(task):
-                return
+                return False
+            if is_parked:
+                return True
             last = task
         await reporter.last(await self._finished(last))
+        return True
 
     async def _finished(self, last: Task | None) -> Event:
         """The boundary, as a row can hold it."""
@@ -132,27 +146,35 @@ class Execution:
             return False
         if delay > 0:
             self.reporter.soon()
-            await self._sleep(delay)
+            await self._without_slot(self.kit.clock.sleep(delay))
             self.reporter.check()
         if task.spec.get("durability") == "sync":
             await self.reporter.flush()
         return True
 
-    async def _sleep(self, seconds: float) -> bool:
-        """Wait without a slot; False: the worker stopped meanwhile."""
-        self.kit.slots.release()
-        self.has_slot = False
-        waits = [asyncio.ensure_future(wait) for wait in (self.kit.clock.sleep(seconds), self.kit.stopping.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-        if self.kit.stopping.is_set():
-            return False
-        await self.kit.slots.take()
-        self.has_slot = True
-        return True
+    async def _sleep(self, seconds: float) -> None:
+        """Wait without a slot, between two attempts of a called task. Raises Stopped."""
+        await self._without_slot(self.kit.clock.sleep(seconds))
+        await self._confirmed()
+
+    async def _confirmed(self) -> None:
+        """A task may be started: the worker goes on, there is a slot, and the job is surely ours. Raises Stopped."""
+        while not self.kit.stopping.is_set():
+            if not self.has_slot:
+                await self.kit.slots.take()
+                self.has_slot = True
+            elif not self.lease.is_firm:
+                await self._without_slot(self.lease.firm())
+            else:
+                return
+        raise Stopped
+
+    async def _without_slot(self, wait: Awaitable[None]) -> None:
+        """Give the slot back and wait for something, or until the worker stops."""
+        if self.has_slot:
+            self.kit.slots.release()
+            self.has_slot = False
+        await first_of(wait, self.kit.stopping.wait())
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
@@ -170,11 +192,12 @@ class Execution:
         )
 
     async def _run_task(self, task: Task) -> bool:
-        """Open, run and close one task; False: the job was parked, or the worker stops."""
+        """Open, run and close one task; False: the job was parked. Raises Stopped."""
         pipeline = self.pipeline
         pipeline.keychain, lost = {}, None
         if "keychain" in _reads(task):
             lost = await self._unlock(task)
+        await self._confirmed()
         child = pipeline.progress.child
         events, invocation = pipeline.enter(self.now())
         self.reporter.add(events)
@@ -185,9 +208,6 @@ class Execution:
                 answer = await self._answer(invocation, child)
             else:
                 answer = await self._answer_of(task, invocation.attempt, lost)
-        except workbook.Stopped:
-            await self.reporter.flush()
-            return False
         except Fault as fault:
             self.reporter.add([pipeline.refuse(invocation, fault.error, self.now())])
             return True
@@ -214,7 +234,7 @@ class Execution:
     async def _unlock(self, task: Task) -> Output | None:
         """Have the credentials that a task's templates read; else how the task failed, which its rules judge."""
         try:
-            self.pipeline.keychain = await self.kit.invoker.credentials(self.playbook, task, self.work.workload)
+            self.pipeline.keychain = await self.kit.invoker.credentials(self.playbook, task, self.work)
         except Fault as fault:
             self.pipeline.keychain = None
             return Output(error=fault.error)

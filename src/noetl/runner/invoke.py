@@ -32,7 +32,7 @@ from noetl.runner.recording import bounded, kept
 from noetl.runner.result_schema import check_result
 from noetl.runner.shelf import Shelf
 from noetl.runner.toolbox import Toolbox
-from noetl.runner.wallet import Wallet
+from noetl.runner.wallet import wallet_of
 from noetl.secret import CredentialUnavailable, revealed
 from noetl.tools.contract import Call, Results
 
@@ -49,11 +49,11 @@ class Invoker:
         self.acquaintance = Acquaintance(keychain)
         self.clock = clock
 
-    async def credentials(self, playbook: Playbook, task: Task, workload: dict[str, Any]) -> dict[str, Any]:
+    async def credentials(self, playbook: Playbook, task: Task, work: Work) -> dict[str, Any]:
         """`keychain` as a task's templates read it (KC-02), opened; what they give is sealed again. Raises Fault."""
         if not any("keychain" in value.reads for value in task.input.values()):
             return {}
-        wallet = Wallet(self.keychain, playbook, workload)
+        wallet = wallet_of(self.keychain, playbook, work)
         found: dict[str, Any] = {}
         for name in sorted(credentials_read(task)):
             try:
@@ -74,7 +74,7 @@ class Invoker:
 
     def shelf(self, playbook: Playbook, work: Work, task: Task | None = None) -> Shelf:
         """The result stores, as a task may use them."""
-        return Shelf(self.results, self.keychain, Wallet(self.keychain, playbook, work.workload), task)
+        return Shelf(self.results, self.keychain, wallet_of(self.keychain, playbook, work), task)
 
     def call(
         self,
@@ -95,7 +95,7 @@ class Invoker:
         return Call(
             given=given,
             has_secrets=bool(playbook.credentials),
-            credentials=Wallet(self.keychain, playbook, work.workload),
+            credentials=wallet_of(self.keychain, playbook, work),
             results=self.shelf(playbook, work, task),
             fields=self.toolbox.fields(task.kind),
             spec=task.spec,
@@ -188,6 +188,10 @@ class Invoker:
         """An event without any secret that is known."""
         return self.keychain.redactor().clean(event) if self.keychain.has_secrets else event
 
+    def clean_text(self, text: str) -> str:
+        """The same for a text, such as one that goes to the log of the program."""
+        return self.keychain.redactor().clean(text)
+
 
 def is_cancelled() -> bool:
     """Whether somebody asked the task that runs here to stop."""
@@ -197,4 +201,5 @@ def is_cancelled() -> bool:
 
 @lru_cache(64)
 def folder_of(name: str) -> Path | None:
-    return Path(name) if name else None
+    """Where the playbook's file is; what is no absolute path is no folder of this machine (`control.attached`)."""
+    return Path(name) if Path(name).is_absolute() else None

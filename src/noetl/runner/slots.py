@@ -13,7 +13,7 @@ class Slots:
         self.total = total
         self.free = total
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._freed = asyncio.Event()
+        self._changed = asyncio.Event()
 
     def try_take(self) -> None:
         """Take a slot that is known to be free."""
@@ -26,7 +26,12 @@ class Slots:
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
-        await turn
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was given to somebody who has just gone
+                self.release()
+            raise
 
     def release(self) -> None:
         while self._waiting:
@@ -35,11 +40,13 @@ class Slots:
                 turn.set_result(None)
                 return
         self.free += 1
-        self._freed.set()
+        self.wake()
 
-    async def any_free(self) -> int:
-        """Wait until a slot is free; how many are."""
-        while self.free <= 0:
-            self._freed.clear()
-            await self._freed.wait()
-        return self.free
+    async def changed(self) -> None:
+        """Wait until a slot is free again, or somebody is to look again for another reason."""
+        self._changed.clear()
+        await self._changed.wait()
+
+    def wake(self) -> None:
+        """Let whoever waits for a change look again."""
+        self._changed.set()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from noetl.errors import UnusablePlugin
+from noetl.errors import MissingLibrary, UnusablePlugin
 from noetl.tools.contract import Hands, Tool
-from noetl.tools.registry import Declarations
+from noetl.tools.registry import Declarations, is_installed
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,11 @@ class Toolbox:
         if kind not in self.kinds:  # the server has a plugin that this worker lacks
             absence = self.kinds.absence(kind)
             raise UnusablePlugin(f"this worker has no kind: {kind}" + (f"; {absence.why}" if absence else ""))
+        declared = self.kinds[kind]
+        if not is_installed(declared):
+            raise MissingLibrary(
+                f'this worker cannot run kind: {kind}, which needs: pip install "noetl[{declared.extra}]"'
+            )
         return self.kinds.make_tool(kind, self.hands)
 
     async def close(self) -> None:

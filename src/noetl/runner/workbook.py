@@ -56,17 +56,13 @@ def input_of(task: Task, scope: dict[str, Any], keychain: dict[str, Any]) -> dic
     return given
 
 
-class Stopped(Exception):
-    """The worker stops while a called task waits for its next attempt: the call is made again by whoever goes on."""
-
-
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who calls a workbook task."""
 
     pipeline: Pipeline
     invocation: Invocation
     chance: float
-    sleep: Callable[[float], Awaitable[bool]]  # False: the worker stops
+    sleep: Callable[[float], Awaitable[None]]  # raises when the worker stops: whoever goes on makes the call again
 
 
 async def call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
@@ -94,7 +90,7 @@ async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
         answer = await invoker.answer(pipeline.playbook, task, passed_on, meta, results, is_result=False)
         return _answered(task, skipped, answer, seen)
     attempt = 1
-    keychain = await invoker.credentials(pipeline.playbook, task, pipeline.work.workload)
+    keychain = await invoker.credentials(pipeline.playbook, task, pipeline.work)
     while True:
         given = input_of(task, {**scope, "_attempt": attempt}, keychain)
         secret_inputs = secret_inputs_of(pipeline.playbook, invocation.task)
@@ -117,8 +113,7 @@ async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
         rule = verdict.rule
         if verdict.do != RETRY or rule is None or attempt >= rule.attempts:
             return _answered(task, verdict, answer, after)
-        if not await caller.sleep(_delay(rule, after, attempt, answer.retry_after_seconds, caller.chance)):
-            raise Stopped
+        await caller.sleep(_delay(rule, after, attempt, answer.retry_after_seconds, caller.chance))
         attempt += 1
 
 

@@ -46,6 +46,10 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     ended_at: float | None = None
     digest: str = ""
+    # Of a shared store only: the earliest time by which somebody must look at the execution (`SharedStore.overdue`),
+    # if this append sets one; and until when this server follows up what it decided (`SharedStore.abandoned`).
+    deadline_at: float | None = None
+    follow_until: float | None = None  # 0.0: nothing is left to follow up; None: as it was
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,8 +87,40 @@ class HeadMoved(Exception):
     """The log does not end where the batch begins: somebody else wrote to it."""
 
 
-class Store(Protocol):
-    name: str  # as people know it: sqlite:///path
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A small document that is changed by compare and set: a token, a schedule, a worker that was seen."""
+
+    room: str  # what kind of thing it is: token, schedule, trigger, worker, …
+    name: str  # unique within its room
+    version: int = 0  # counts up with every change; 0: not kept yet
+    body: bytes = b""  # JSON
+    due_at: float | None = None  # when somebody should look at it next
+
+
+class Records(Protocol):
+    """Small documents beside the log. All of a room's are read by name, or by when they are due."""
+
+    async def record(self, room: str, name: str) -> Record | None: ...
+
+    async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
+        """By name, those after one."""
+        ...
+
+    async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
+        """Those whose due_at has come, the longest due first."""
+        ...
+
+    async def put_record(self, record: Record) -> bool:
+        """Keep it as version + 1, if what is there has exactly `record.version` (0: nothing is there); else False."""
+        ...
+
+    async def remove_record(self, room: str, name: str) -> bool:
+        """False: there was none."""
+        ...
+
+
+class Store(Records, Protocol):
+    name: str  # as people know it: sqlite:///path; never with a password
 
     async def reserve_ids(self, count: int) -> int:
         """The first of `count` execution ids that nobody else ever gets."""
@@ -101,9 +137,17 @@ class Store(Protocol):
     async def execution_by_parent(self, parent_key: str) -> Execution | None: ...
 
     async def executions(
-        self, limit: int = 100, before: int | None = None, status: str | None = None
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        parent_id: int | None = None,
     ) -> list[Execution]:
-        """Newest first; `before`: only ids below."""
+        """Newest first; `before`: only those older than this one; `since` and `until`: created then. All that are
+        given must hold."""
         ...
 
     async def children(self, execution_id: int) -> list[Execution]:

@@ -12,13 +12,43 @@ from typing import Any
 import msgspec
 
 from noetl.engine.events import Event, LoopIterationDone, decode, encode
-from noetl.stores.contract import Append, Batch, Entry, Execution, HeadMoved, Snapshot
+from noetl.stores.contract import Append, Batch, Entry, Execution, HeadMoved, Record, Snapshot
 
 
-class MemoryStore:
+class MemoryRecords:
+    """Small documents in a dictionary; see `noetl.stores.contract.Records`."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[str, str], Record] = {}
+
+    async def record(self, room: str, name: str) -> Record | None:
+        return self._records.get((room, name))
+
+    async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
+        found = [record for record in self._records.values() if record.room == room and record.name > after]
+        return sorted(found, key=lambda record: record.name)[:limit]
+
+    async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
+        due = [(one.due_at, one) for one in self._records.values() if one.room == room and one.due_at is not None]
+        ordered = sorted((pair for pair in due if pair[0] <= now), key=lambda pair: (pair[0], pair[1].name))
+        return [record for _, record in ordered[:limit]]
+
+    async def put_record(self, record: Record) -> bool:
+        known = self._records.get((record.room, record.name))
+        if record.version != (known.version if known else 0):
+            return False
+        self._records[record.room, record.name] = msgspec.structs.replace(record, version=record.version + 1)
+        return True
+
+    async def remove_record(self, room: str, name: str) -> bool:
+        return self._records.pop((room, name), None) is not None
+
+
+class MemoryStore(MemoryRecords):
     """A store in plain dictionaries; see `noetl.stores.contract.Store`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.name = "memory"
         self._last_id = 0
         self._executions: dict[int, Execution] = {}
@@ -57,12 +87,24 @@ class MemoryStore:
         return self._executions.get(self._ids.get(("parent", parent_key), 0))
 
     async def executions(
-        self, limit: int = 100, before: int | None = None, status: str | None = None
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        parent_id: int | None = None,
     ) -> list[Execution]:
         found = [
             row
             for execution_id, row in self._executions.items()
-            if (before is None or execution_id < before) and (status is None or row.status == status)
+            if (before is None or execution_id < before)
+            and (status is None or row.status == status)
+            and (path is None or row.path == path)
+            and (since is None or row.created_at >= since)
+            and (until is None or row.created_at <= until)
+            and (parent_id is None or row.parent_id == parent_id)
         ]
         return sorted(found, key=lambda row: row.id, reverse=True)[:limit]
 

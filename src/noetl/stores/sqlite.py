@@ -32,6 +32,7 @@ from noetl.stores.sqlite_database import (
     store_name,
     transaction,
 )
+from noetl.stores.sqlite_records import SqliteRecords
 
 if TYPE_CHECKING:
     import asyncio
@@ -41,12 +42,11 @@ LOCK_RETRY_SECONDS = 0.05
 EVENTS_ON_LOOP_MAX = 2000
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 ITERATIONS_PER_PAGE = 500
-ID_MAX = 2**63 - 1
 SYSTEM_CLOCK = SystemClock()
 FreeBytes = Callable[[Path], int]
 
 
-class SqliteStore:
+class SqliteStore(SqliteRecords):
     """A store in one SQLite file; see `noetl.stores.contract.Store`."""
 
     def __init__(
@@ -151,6 +151,12 @@ class SqliteStore:
                     return rows.entry(found)
                 return rows.entry(writer.execute(rows.INSERT_ENTRY, rows.of_entry(entry)).fetchone())
 
+    async def _change(self, statement: str, *values: object) -> int:
+        async with self._turn:
+            writer = self._open_writer()
+            with transaction(writer, self._path):
+                return writer.execute(statement, values).rowcount
+
     def free_bytes(self) -> int:
         """What may still be written to the disk of this store."""
         with disk_faults(self._path):
@@ -244,12 +250,19 @@ class SqliteStore:
         return rows.first(rows.execution, self._read(rows.EXECUTION_BY_PARENT, parent_key))
 
     async def executions(
-        self, limit: int = 100, before: int | None = None, status: str | None = None
+        self,
+        limit: int = 100,
+        before: int | None = None,
+        status: str | None = None,
+        path: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        parent_id: int | None = None,
     ) -> list[Execution]:
-        last = ID_MAX if before is None else before
-        if status is None:
-            return list(map(rows.execution, self._read(rows.EXECUTIONS, last, limit)))
-        return list(map(rows.execution, self._read(rows.EXECUTIONS_BY_STATUS, status, last, limit)))
+        wanted = rows.executions_where(
+            limit, before=before, status=status, path=path, since=since, until=until, parent_id=parent_id
+        )
+        return list(map(rows.execution, self._read(*wanted)))
 
     async def children(self, execution_id: int) -> list[Execution]:
         return list(map(rows.execution, self._read(rows.CHILDREN, execution_id)))

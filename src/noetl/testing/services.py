@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -65,14 +65,67 @@ def running_postgres(settings: Mapping[str, str] | None = None) -> Iterator[str]
 
 
 @contextmanager
-def running_nats(configuration: str = "") -> Iterator[str]:
-    """Start a NATS server with an empty JetStream and give its URL; `configuration` is the text of its file."""
+def running_nats(configuration: str = "", *, port: int = -1, data: Path | None = None) -> Iterator[str]:
+    """Start a NATS server and give its URL; `configuration` is the text of its file. Without `data`, a folder that is
+    left as it is, its JetStream is empty."""
     folder = _new_folder("noetl-nats-", None)
     file = folder / "server.conf"
     file.write_text(configuration, encoding="utf-8")
-    command = [_nats_program(), "-c", str(file), "-a", "127.0.0.1", "-p", "-1", "-js", "-sd", str(folder)]
+    command = [_nats_program(), "-c", str(file), "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(data or folder)]
     with _kept([*command, "--ports_file_dir", str(folder)], folder, "SIGTERM", None, lambda: bool(_nats_url(folder))):
         yield _nats_url(folder)
+
+
+class Restartable(NamedTuple):
+    """A server that a test may take away. Calls block."""
+
+    url: str
+    stop: Callable[[], None]
+    start: Callable[[], None]
+
+
+@contextmanager
+def restarting_nats(configuration: str = "") -> Iterator[Restartable]:
+    """Start a NATS server that can be stopped and started again, on the same port and with what JetStream kept."""
+    data = Path(tempfile.mkdtemp(prefix="noetl-nats-data-"))
+    with ExitStack() as run:
+        run.callback(shutil.rmtree, data, ignore_errors=True)
+        server = run.enter_context(ExitStack())
+        url = server.enter_context(running_nats(configuration, data=data))
+        port = int(url.rpartition(":")[2])
+
+        def start() -> None:
+            server.enter_context(running_nats(configuration, port=port, data=data))
+
+        yield Restartable(url=url, stop=server.close, start=start)
+
+
+@contextmanager
+def restarting_postgres(
+    settings: Mapping[str, str] | None = None, *, stop_signal: str = "SIGINT"
+) -> Iterator[Restartable]:
+    """Start a PostgreSQL that can be stopped and started again, with its data and at the same address.
+
+    With stop_signal SIGQUIT it does not shut down, it is gone: the next start recovers what was committed.
+    """
+    user = _other_user() if os.geteuid() == 0 else None
+    home = _new_folder("noetl-pg-", user)
+    data = home / "data"
+    with ExitStack() as run:
+        run.callback(shutil.rmtree, home, ignore_errors=True)
+        programs = _postgres_programs(home, user)
+        _initialize_database(programs, data, user)
+        options = [f"--{name}={value}" for name, value in (POSTGRES_SETTINGS | dict(settings or {})).items()]
+        command = [str(programs / "postgres"), "-D", str(data), "-k", str(home), *options]
+        server = run.enter_context(ExitStack())
+
+        def start() -> None:
+            folder = _new_folder("noetl-pg-run-", user)  # for its log; the keeper removes it
+            server.enter_context(_kept(command, folder, stop_signal, user, lambda: _is_postgres_ready(data)))
+
+        start()
+        url = f"postgresql://postgres@/postgres?host={quote(str(home), safe='')}"
+        yield Restartable(url=url, stop=server.close, start=start)
 
 
 class Bucket(NamedTuple):

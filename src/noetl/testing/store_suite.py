@@ -18,6 +18,7 @@ in a conftest.py gives full messages.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -43,13 +44,15 @@ from noetl.stores.contract import (
     Store,
 )
 from noetl.testing.logs import append, begin, iteration, log_of, playbook, started
+from noetl.testing.records_suite import RecordsSuite, token
 from noetl.testing.samples import sample
 
 MANY_EVENTS = 5000  # more than any store writes in one go without help
+RIVALS = 10
 ITERATIONS = 1700  # more than a page of them
 
 
-class StoreSuite:
+class StoreSuite(RecordsSuite):
     """The behaviour of a store; see the module for how to use it."""
 
     async def make(self, folder: Path) -> Store:
@@ -70,6 +73,11 @@ class StoreSuite:
         blocks = [(await store.reserve_ids(count), count) for count in (1, 1024, 3)]
 
         assert [number for first, count in blocks for number in range(first, first + count)] == list(range(1, 1029))
+
+    async def test_ids_that_are_asked_for_at_once_are_different(self, store: Store) -> None:
+        firsts = await asyncio.gather(*(store.reserve_ids(3) for _ in range(RIVALS)))
+
+        assert sorted(firsts) == list(range(1, 3 * RIVALS, 3))
 
     async def test_an_execution_comes_back_as_it_was_recorded(self, store: Store) -> None:
         wanted = Execution(
@@ -131,6 +139,26 @@ class StoreSuite:
         assert [execution.id for execution in running] == [ids[9], ids[7], ids[5]]
         assert [execution.id for execution in running_before] == [ids[3], ids[1]]
         assert await store.executions(status=WAITING) == []
+
+    async def test_executions_are_found_by_path_time_and_parent(self, store: Store) -> None:
+        parent = await begin(store, [], path="orders/daily", created_at=10.0)
+        children = [
+            await begin(store, [], path=path, created_at=created_at, parent_id=parent, parent_key=f"call {created_at}")
+            for path, created_at in (("orders", 20.0), ("orders", 30.0), ("orders/daily", 40.0), ("orders", 50.0))
+        ]
+        failed = await begin(store, [], path="orders", created_at=60.0, status=FAILED)
+
+        async def found(**wanted: Any) -> list[int]:
+            return [execution.id for execution in await store.executions(**wanted)]
+
+        assert await found(path="orders/daily") == [children[2], parent]
+        assert await found(path="orders", limit=2) == [failed, children[3]]
+        assert await found(since=30.0, until=40.0) == [children[2], children[1]]
+        assert await found(until=10.0) == [parent]
+        assert await found(parent_id=parent, before=children[2]) == [children[1], children[0]]
+        assert await found(parent_id=parent, path="orders", status=RUNNING, since=30.0) == [children[3], children[1]]
+        assert await found(path="ORDERS") == []
+        assert await found(parent_id=failed) == []
 
     async def test_children_are_listed_oldest_first(self, store: Store) -> None:
         parent, stranger = await begin(store, []), await begin(store, [])
@@ -256,6 +284,16 @@ class StoreSuite:
 
         assert await log_of(store, execution_id) == [(1, event)]
 
+    async def test_any_text_comes_back_as_it_was(self, store: Store) -> None:
+        text = "\x00 \x1f \u2028 \U0001f680 ' \" \\ \\u0000 %s $1 {} --"
+        event = LoopIterationDone(
+            ts=1.0, run=1, iter=0, output={"status": "ok", "data": {text: [text, 2**53 + 1, 1e300]}}
+        )
+
+        execution_id = await begin(store, [event])
+
+        assert await log_of(store, execution_id) == [(1, event)]
+
     # --- loops and snapshots -----------------------------------------------------------------------------------------
 
     async def test_outputs_of_iterations_come_in_the_order_of_their_indexes(self, store: Store) -> None:
@@ -320,6 +358,14 @@ class StoreSuite:
 
         assert found == [("a", 1), ("a/b", 1), ("b", 2), ("b", 1)]
 
+    async def test_versions_that_are_registered_at_once_each_get_a_number(self, store: Store) -> None:
+        texts = [playbook(str(number % RIVALS)) for number in range(2 * RIVALS)]
+
+        entries = await asyncio.gather(*map(store.register, texts))
+
+        assert sorted({entry.version for entry in entries}) == list(range(1, RIVALS + 1))
+        assert len({(entry.sha, entry.version) for entry in entries}) == RIVALS
+
     # --- across processes --------------------------------------------------------------------------------------------
 
     async def test_everything_is_there_after_reopening(self, store: Store, tmp_path: Path) -> None:
@@ -327,6 +373,7 @@ class StoreSuite:
         entry = await store.register(playbook("a1", is_upstream=True))
         snapshot = Snapshot(execution_id=execution_id, seq=2, engine=3, body=b"\x00state")
         await store.commit(Batch(snapshots=[snapshot]))
+        await store.put_record(token("ci", b"1"))
         row = await store.execution(execution_id)
 
         again = await self.reopen(store, tmp_path)
@@ -336,6 +383,7 @@ class StoreSuite:
             assert await log_of(again, execution_id) == [(1, started(1)), (2, iteration(0))]
             assert await again.entry("orders") == entry
             assert await again.snapshot(execution_id) == snapshot
+            assert await again.record("token", "ci") == token("ci", b"1", version=1)
             assert await again.reserve_ids(1) > execution_id
         finally:
             await again.close()

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from noetl import traceparent
 from noetl.clock import Clock
 from noetl.engine.output import Output
 from noetl.ids import key_abroad
@@ -94,6 +95,14 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def key_abroad(self) -> str:
         """The idempotency key to give to other systems."""
         return key_abroad(self.trace_id, self.key) if self.key else ""
+
+    @property
+    def traceparent(self) -> str:
+        """This attempt's place in the trace, as a header for other systems; empty: there is none."""
+        if not self.key or not self.trace_id:
+            return ""
+        task_run = self.key.rpartition(".")[0]
+        return traceparent.written(self.trace_id, traceparent.attempt_span_id(self.trace_id, task_run, self.attempt))
 
     @property
     def input(self) -> dict[str, Any]:

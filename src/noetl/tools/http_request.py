@@ -38,6 +38,8 @@ def request_of(call: Call) -> Request:
         defaults["content-type"] = content_type
     if call.key and method in METHODS_WITH_KEY:
         defaults["idempotency-key"] = call.key_abroad
+    if place := call.traceparent:
+        defaults["traceparent"] = place
     return Request(
         method=method,
         target=_with_params(target_of(given.get("url")), given.get("params")),

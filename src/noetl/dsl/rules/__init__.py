@@ -45,6 +45,10 @@ MODULES = (
     "nl129_unknown_output_step",
     "nl130_secret_in_document",
     "nl131_credential_document_shape",
+    "nl132_schedule_document_shape",
+    "nl133_trigger_document_shape",
+    "nl134_unreadable_cron",
+    "nl135_unknown_time_zone",
     # 2xx step
     "nl201_step_without_name",
     "nl202_duplicate_step",

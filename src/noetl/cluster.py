@@ -1,0 +1,248 @@
+"""A server of a cluster, over a store that several share: the parts, put together.
+
+Wires, and decides nothing. Any number of these run side by side and any of them may take any execution; workers reach
+them over NATS, or are in this process where there is no queue.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from noetl.access import Access
+from noetl.clock import Clock, Timer
+from noetl.config import Settings
+from noetl.control.catalog import Catalog
+from noetl.control.desk import Desk
+from noetl.control.handing_out import HandingOut
+from noetl.control.intake import Intake
+from noetl.control.intake import Observer as Committed
+from noetl.control.live import Executions, Live
+from noetl.control.metrics import NOTHING, Meters
+from noetl.control.numbering import IDS_PER_BLOCK_MAX, Numbering, PromptNumbering
+from noetl.control.pumps import PUMPS, Pumps
+from noetl.control.rescue import Rescue
+from noetl.control.sessions import Sessions
+from noetl.control.shared_following import Insistent, SharedFollowing
+from noetl.control.shared_sitting import SharedSitting
+from noetl.control.stored_lists import StoredLists
+from noetl.control.tokens import SECRET_BYTES, Tokens
+from noetl.control.turn import Follower
+from noetl.control.worker_service import ServerForWorkers
+from noetl.dsl.kinds import Kinds
+from noetl.engine.commands import Operation
+from noetl.errors import PASSING
+from noetl.keychain.contract import Keychain
+from noetl.results.stores import Stores
+from noetl.stores.contract import Record, Store
+from noetl.stores.shared import Revoked, SharedStore, Transaction
+
+EXECUTIONS_KEPT_MAX = 20_000
+NONCE_BITS, TAG_BITS = 31, 63
+TRACE_BYTES = 16
+SESSIONS_SWEPT_SECONDS = 60.0
+log = logging.getLogger("noetl.cluster")
+
+
+class SteadyClock:
+    """The database's clock, as this machine keeps it: `now` moved by what was measured, the rest as it is."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.offset_seconds = 0.0
+
+    def now(self) -> float:
+        return self._clock.now() + self.offset_seconds
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        return self._clock.call_later(seconds, call)
+
+
+class StoredDocuments:
+    """The records of a store, as the strongbox of credentials needs them."""
+
+    def __init__(self, store: Store) -> None:
+        self.name = store.name
+        self._store = store
+
+    async def read(self, room: str, name: str) -> Record | None:
+        return await self._store.record(room, name)
+
+    async def write(self, room: str, name: str, version: int, body: bytes) -> bool:
+        return await self._store.put_record(Record(room=room, name=name, version=version, body=body))
+
+
+class ClusterServer:
+    """See above. Made by `opened`, which has the connections that its pumps need."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: SharedStore,
+        transactions: list[Transaction],
+        *,
+        clock: SteadyClock,
+        kinds: Kinds,
+        keychain: Keychain,
+        results: Stores,
+        observer: Committed,
+        meters: Meters = NOTHING,
+    ) -> None:
+        self.settings = settings
+        self.store = store
+        self.clock = clock
+        self.results = results
+        self.keychain = keychain
+        self.transactions = transactions
+        self.catalog = Catalog(store, kinds, clock)
+        self.executions = Executions(store, self.catalog, results, EXECUTIONS_KEPT_MAX)
+        self.access = Access(results, keychain, self.executions)
+        self.lists = StoredLists(store, self.access.read_by, self.access.write_by)
+        self.numbering = PromptNumbering(store)
+        self.numbering_of_children = Numbering(store, IDS_PER_BLOCK_MAX)  # they are many, and made within a transaction
+        self.revoke: Callable[[list[Revoked]], None] = lambda _revoked: None
+        self.handing = HandingOut(
+            store=store,
+            lists=self.lists,
+            clock=clock,
+            nonce=secrets.randbits(NONCE_BITS),
+            post=self._post,
+            settled=self._settled,
+            lease_seconds=settings.lease_seconds,
+            meters=meters,
+        )
+        self.pumps = Pumps(store, self.executions, [self._pump(one, observer, meters) for one in transactions])
+        self.insistent = Insistent(self.pumps, clock)
+        self.following = SharedFollowing(
+            pump=self.insistent,
+            catalog=self.catalog,
+            store=store,
+            lists=self.lists,
+            new_id=self.numbering_of_children.new_id,
+            settled=self.pumps.settled,
+        )
+        self.pumps.follow_with(Follower(self.following.within, self.following.after))
+        self.rescue = Rescue(
+            store=store,
+            following=self.following,
+            handing=self.handing,
+            settled=self.pumps.settled,
+            clock=clock,
+            chance=random.random,
+            meters=meters,
+        )
+        self.tokens = Tokens(store, clock, _new_secret)
+        self.sessions = Sessions(store, self.tokens, clock, _new_secret)
+        self.service = ServerForWorkers(
+            store=store,
+            pumps=self.pumps,
+            handing=self.handing,
+            sessions=self.sessions,
+            keychain=keychain,
+            lease_seconds=settings.lease_seconds,
+            allowed=settings.keychain_pools_allow,
+        )
+        self.desk = Desk(
+            store=store,
+            catalog=self.catalog,
+            pump=self.pumps,
+            keychain=keychain,
+            clock=clock,
+            new_id=self.numbering.new_id,
+            new_trace=lambda: secrets.token_hex(TRACE_BYTES),
+        )
+
+    def _pump(self, transaction: Transaction, observer: Committed, meters: Meters) -> Intake:
+        sitting = SharedSitting(
+            transaction=transaction,
+            executions=self.executions,
+            handing=self.handing,
+            clock=self.clock,
+            new_tag=lambda: secrets.randbits(TAG_BITS),
+            revoke=lambda revoked: self.revoke(revoked),
+        )
+        return Intake(
+            store=self.store,
+            sitting=sitting,
+            results=self.results,
+            executions=self.executions,
+            clock=self.clock,
+            observer=observer,
+            meters=meters,
+            is_lasting=True,
+        )
+
+    def _post(self, operation: Operation) -> None:
+        self.pumps.post(operation)
+
+    async def _settled(self, execution_ids: Any, use: Callable[[Live], None]) -> None:
+        await self.pumps.settled(execution_ids, use)
+
+    def parts(self) -> list[Coroutine[Any, Any, None]]:
+        """What runs as long as the server does."""
+        return [
+            *(pump.run() for pump in self.pumps.pumps),
+            self.handing.run(random.random),
+            self.rescue.run(),
+            self._sweep_sessions(),
+        ]
+
+    async def _sweep_sessions(self) -> None:
+        while True:
+            await self.clock.sleep(SESSIONS_SWEPT_SECONDS * (0.5 + random.random()))  # noqa: S311 - jitter
+            try:
+                await self.sessions.sweep()
+                self.clock.offset_seconds = await self.store.clock_offset_seconds()
+            except PASSING as error:
+                log.warning("sessions are not swept: %s", error, extra={"action": "sweep_refused"})
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was asked is decided, and what follows from it too."""
+        return self.pumps.is_idle and not self.insistent.under_way
+
+    async def close(self) -> None:
+        await self.insistent.close()
+        for transaction in self.transactions:
+            await transaction.close()
+
+
+async def opened(
+    settings: Settings,
+    store: SharedStore,
+    *,
+    clock: Clock,
+    kinds: Kinds,
+    keychain: Keychain,
+    results: Stores,
+    observer: Committed,
+    meters: Meters = NOTHING,
+) -> ClusterServer:
+    """The parts of a server over a store, ready to run."""
+    steady = SteadyClock(clock)
+    steady.offset_seconds = await store.clock_offset_seconds()
+    transactions = [await store.transaction() for _ in range(PUMPS)]
+    return ClusterServer(
+        settings,
+        store,
+        transactions,
+        clock=steady,
+        kinds=kinds,
+        keychain=keychain,
+        results=results,
+        observer=observer,
+        meters=meters,
+    )
+
+
+def _new_secret() -> bytes:
+    return secrets.token_bytes(SECRET_BYTES)

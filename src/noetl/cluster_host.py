@@ -1,0 +1,300 @@
+"""A server of a cluster at work: PostgreSQL for what is kept, NATS for the way to workers, or a worker in this process.
+
+The connection to NATS mends itself; without it workers get their jobs later and nothing is lost. Drain: polls are let
+go, what is under way is answered, then the pumps stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from noetl import __version__
+from noetl.api.parts import Check, Parts, Pool, SeenWorker
+from noetl.api_parts import HomeVault, Telling, store_check
+from noetl.clock import Clock, SystemClock
+from noetl.cluster import ClusterServer, StoredDocuments, opened
+from noetl.config import Settings
+from noetl.control import first_tokens, token_files
+from noetl.control.identity import WORKER
+from noetl.control.outlook import Outlook, workers_by_pool
+from noetl.control.watching import Watching
+from noetl.dsl.model import Playbook
+from noetl.embedded import kinds_of
+from noetl.errors import PASSING, TokenUnusable
+from noetl.hosting import DRAIN_SECONDS_MAX, Host, make_meters
+from noetl.keychain.local import keys_of
+from noetl.keychain.opening import open_keychain
+from noetl.keychain.server_source import ServerSource
+from noetl.keychain.stored import StoredCredentials
+from noetl.keychain.strongbox_records import RecordsStrongbox
+from noetl.queues.contract import Profile
+from noetl.queues.direct import DirectTransport
+from noetl.results.choices import results_stores_of
+from noetl.results.stores import Stores
+from noetl.stores.opening import open_postgres
+from noetl.stores.shared import Revoked
+from noetl.stores.turns import Turn
+from noetl.tracing import tracing
+from noetl.worker import make_worker
+
+if TYPE_CHECKING:
+    from noetl.messaging.link import Link
+
+PUMPS_DRAINED_SECONDS_MAX = 10.0
+IDLE_LOOK_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def cluster_host(settings: Settings, name: str) -> AsyncIterator[Host]:
+    """All that a server of a cluster needs, at work."""
+    clock, kinds, meters, telling = SystemClock(), kinds_of(settings), make_meters(), Telling()
+    kinds.plugins.log_ignored()
+    async with AsyncExitStack() as stack:
+        store = await open_postgres(settings.store_url, lease_seconds=settings.lease_seconds)
+        stack.push_async_callback(store.close)
+        stored = StoredCredentials(RecordsStrongbox(StoredDocuments(store)), keys_of(settings, os.environ), clock)
+        keychain = open_keychain(settings, os.environ, clock, is_embedded=False, stored=stored)
+        stack.push_async_callback(keychain.close)
+        results = Stores(settings.home / "results", results_stores_of(settings), is_shared=True)
+        stack.push_async_callback(results.close)
+        server = await opened(
+            settings,
+            store,
+            clock=clock,
+            kinds=kinds,
+            keychain=keychain,
+            results=results,
+            observer=telling.committed,
+            meters=meters,
+        )
+        stack.push_async_callback(server.close)
+        link = await _link(settings, clock, stack)
+        parts = parts_of(settings, server, telling, HomeVault(settings, clock, stored), link)
+        meters.outlook = Outlook(
+            live_executions=lambda: len(server.executions),
+            waiting_polls=lambda: len(server.handing.polls),
+            pools=store.pools,
+            workers=lambda: workers_by_pool(server.sessions.roster),
+        )
+        host = Host(settings, msgspec.structs.replace(parts, metrics=meters, meters=meters))
+        stack.push_async_callback(host.close)
+        host.run(*server.parts())
+        traces = tracing(settings, store, clock, meters, name)
+        if traces is not None:
+            telling.also.append(traces.told)
+            host.run(traces.run())
+        stack.push_async_callback(drained, server)
+        await _meet_workers(settings, server, host, name, link, stack)
+        stack.callback(server.handing.polls.close)
+        yield host
+
+
+async def _link(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Link | None:
+    if not settings.queue_url:
+        return None
+    from noetl.queues.nats_link import server_link
+
+    link = server_link(settings, clock)
+    link.start()
+    stack.push_async_callback(link.close)
+    return link
+
+
+async def _meet_workers(
+    settings: Settings, server: ClusterServer, host: Host, name: str, link: Link | None, stack: AsyncExitStack
+) -> None:
+    """Let workers in: over NATS, or one in this process."""
+    if link is None:
+        if settings.server_workers:
+            await _own_worker(settings, server, host, name, stack)
+        return
+    from noetl.queues.doorbell import Doorbell
+    from noetl.queues.nats_service import NatsService
+
+    service = NatsService(link, server.service, prefix=settings.queue_prefix, server_id=name, clock=server.clock)
+    doorbell = Doorbell(link, prefix=settings.queue_prefix)
+    server.handing.tell_others = doorbell.ring
+    server.revoke = _revoking(service.revoke)
+    await service.start()
+    await doorbell.heard(server.handing.hear)
+    if settings.export_events:
+        host.run(_exporting(settings, server, host, name, link))
+    stack.push_async_callback(doorbell.close)
+    stack.push_async_callback(service.drain)
+
+
+async def _exporting(settings: Settings, server: ClusterServer, host: Host, name: str, link: Link) -> None:
+    """Send events to the stream, whenever it is this server's turn."""
+    from noetl.queues.nats_export import EventExport
+
+    def exported(events: int, newest_at: float) -> None:
+        host.parts.meters.exported(events=events, lag_seconds=max(0.0, server.clock.now() - newest_at))
+
+    export = EventExport(
+        link,
+        server.store,
+        prefix=settings.queue_prefix,
+        clock=server.clock,
+        chance=random.random,
+        is_mine=Turn(server.store, name="export", holder=name, clock=server.clock).is_mine,
+        exported=exported,
+    )
+    await export.run()
+
+
+def _revoking(revoke: Callable[..., Any]) -> Callable[[list[Revoked]], None]:
+    """Tell workers at once what a commit took from them; those who do not hear it learn it by heartbeat."""
+    tasks: set[asyncio.Task[Any]] = set()
+
+    def tell(revoked: list[Revoked]) -> None:
+        by_worker: dict[str, list[tuple[Any, int]]] = {}
+        for one in revoked:
+            by_worker.setdefault(one.worker, []).append((one.key, one.lease))
+        for worker, held in by_worker.items():
+            task = asyncio.get_running_loop().create_task(revoke(worker, held))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+    return tell
+
+
+async def _own_worker(settings: Settings, server: ClusterServer, host: Host, name: str, stack: AsyncExitStack) -> None:
+    worker_file = await _worker_file(settings, server)
+    profile = Profile(
+        worker=name,
+        pool=settings.pool,
+        slots=settings.slots,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        version=__version__,
+    )
+    transport = DirectTransport(
+        server.service,
+        token=lambda: token_files.read_own(worker_file) or "",
+        profile=profile,
+        clock=server.clock,
+        chance=random.random,
+    )
+
+    async def playbook(sha: str, planned: list[list[Any]]) -> Playbook:
+        return (await server.catalog.loaded(sha, planned)).playbook
+
+    # It asks as workers elsewhere do, so that it gets no more than they would, and all of it is in the audit log.
+    asked = ServerSource(transport.credential, server.clock)
+    keychain = open_keychain(settings, os.environ, server.clock, is_embedded=False, asked=asked)
+    stack.push_async_callback(keychain.close)
+    worker = make_worker(
+        settings,
+        name=name,
+        transport=transport,
+        results=server.results,
+        keychain=keychain,
+        playbooks=playbook,
+        clock=server.clock,
+        kinds=kinds_of(settings),
+        is_embedded=False,
+    )
+
+    def revoke(revoked: list[Revoked]) -> None:
+        for one in revoked:
+            if one.worker == name:
+                worker.revoke(one.key)
+
+    server.revoke = revoke
+    host.run(worker.run(), worker.beat())
+    stack.push_async_callback(worker.kit.invoker.toolbox.close)
+    stack.push_async_callback(worker.drain, DRAIN_SECONDS_MAX)
+
+
+async def _worker_file(settings: Settings, server: ClusterServer) -> Path:
+    """The token that the worker of this process shows; raises TokenUnusable."""
+    files = await first_tokens.ensure(server.tokens, settings.home)
+    if WORKER not in files:
+        file = settings.home / token_files.OF_WORKERS
+        raise TokenUnusable(
+            f"the worker in this server's process needs a token, and the store's tokens are in another home: put one "
+            f"into {file} (noetl token create --role worker), or start the server with server.workers = false"
+        )
+    return files[WORKER]
+
+
+async def drained(server: ClusterServer) -> None:
+    """Finish what was asked and what follows from it, and say so: else another server would take it over."""
+    waited = 0.0
+    while not server.is_idle and waited < PUMPS_DRAINED_SECONDS_MAX:
+        await server.clock.sleep(IDLE_LOOK_SECONDS)
+        waited += IDLE_LOOK_SECONDS
+    with suppress(*PASSING):
+        await server.rescue.tell_follow_ups()
+
+
+class RosterWorkforce:
+    """Pools, from the table of jobs, and the workers that were seen."""
+
+    def __init__(self, server: ClusterServer) -> None:
+        self._server = server
+
+    async def pools(self) -> list[Pool]:
+        roster = self._server.sessions.roster
+        there = [seen.profile.pool for seen in await roster.list() if roster.is_alive(seen)]
+        rows = {row.pool: row for row in await self._server.store.pools()}
+        found = [Pool(**msgspec.structs.asdict(row), workers=there.count(pool)) for pool, row in rows.items()]
+        idle = [
+            Pool(pool=pool, ready=0, leased=0, parked=0, oldest_wait_seconds=0.0, workers=there.count(pool))
+            for pool in sorted(set(there) - set(rows))
+        ]
+        return sorted(found + idle, key=lambda one: one.pool)
+
+    async def workers(self) -> list[SeenWorker]:
+        return [
+            SeenWorker(
+                worker=seen.profile.worker,
+                pool=seen.profile.pool,
+                slots=seen.profile.slots,
+                host=seen.profile.host,
+                pid=seen.profile.pid,
+                version=seen.profile.version,
+                kinds=seen.profile.kinds,
+                jobs=seen.jobs,
+                seen_at=seen.seen_at,
+            )
+            for seen in await self._server.sessions.roster.list()
+        ]
+
+
+def parts_of(settings: Settings, server: ClusterServer, telling: Telling, vault: HomeVault, link: Link | None) -> Parts:
+    """The parts of the API over a server of a cluster."""
+
+    async def health() -> list[Check]:
+        checks = [await store_check(server.store, server.clock)]
+        if link is not None:
+            checks.append(Check(name="queue", is_ok=link.is_up, detail="" if link.is_up else "NATS is not reached now"))
+        return checks
+
+    async def heads(ids: Any) -> dict[int, int]:
+        return {head.id: head.head for head in (await server.store.heads(ids)).values()}
+
+    telling.watching = watching = Watching(server.store, server.clock, heads)
+    return Parts(
+        settings=settings,
+        clock=server.clock,
+        store=server.store,
+        catalog=server.catalog,
+        desk=server.desk,
+        authority=server.tokens,
+        watching=watching,
+        read_result=server.access.read_by,
+        health=health,
+        vault=vault,
+        workforce=RosterWorkforce(server),
+        tokens=server.tokens,
+    )

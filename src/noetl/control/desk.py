@@ -1,0 +1,168 @@
+"""What may be asked of a server, whoever asks: the command line in its process, or the API.
+
+Each request is checked, becomes an operation of the pump, and is answered when that is committed. Nothing here decides
+what an execution does; nothing here runs a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.clock import Clock
+from noetl.control import credentials, reading
+from noetl.control.catalog import Catalog, Loaded, Text
+from noetl.control.live import Executions
+from noetl.control.requests import RunRequest
+from noetl.engine import commands as ops
+from noetl.engine.events import Patch
+from noetl.engine.rows import check_signal
+from noetl.errors import PayloadTooLarge, RequestError, WrongState
+from noetl.keychain.contract import Keychain
+from noetl.stores.contract import LIVE, Entry, Execution, HeadMoved, Store
+
+PAYLOAD_BYTES_MAX = 1024 * 1024
+REQUEST_KEY_CHARS_MAX = 255
+
+
+class Pump(Protocol):
+    """Where operations go (`control.intake`)."""
+
+    executions: Executions
+
+    def submit(self, operation: ops.Operation) -> Awaitable[str]: ...
+
+
+class Started(msgspec.Struct, frozen=True):
+    execution_id: int
+    loaded: Loaded
+    is_new: bool  # False: its request key is that of an execution that was there
+
+
+class Desk:
+    """See above. `new_id` and `new_trace` make what cannot be repeated."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        catalog: Catalog,
+        pump: Pump,
+        keychain: Keychain,
+        clock: Clock,
+        new_id: Callable[[], Awaitable[int]],
+        new_trace: Callable[[], str],
+    ) -> None:
+        self.store = store
+        self.catalog = catalog
+        self.pump = pump
+        self.executions = pump.executions
+        self.keychain = keychain
+        self.clock = clock
+        self.new_id = new_id
+        self.new_trace = new_trace
+        self.announce: Callable[[int, Loaded, str], None] = lambda _id, _loaded, _path: None
+
+    async def register(self, request: RunRequest) -> Entry:
+        """The playbook that is meant: a text, which is kept, or a path of the catalog."""
+        if request.data is None:
+            return await self.catalog.find(request.path or "", request.version)
+        text = Text(data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream)
+        return await self.catalog.register(text)
+
+    async def start(self, request: RunRequest) -> Started:
+        """Register, prove the credentials, and record the start; the same request key again is the same execution."""
+        existing = await self._by_key(request)
+        if existing is not None:
+            return existing
+        size = len(msgspec.json.encode(request.payload))
+        if size > PAYLOAD_BYTES_MAX:
+            raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
+        entry = await self.register(request)
+        loaded = await self.catalog.loaded(entry.sha, [])
+        await credentials.prove(self.keychain, loaded.playbook, request.payload)
+        folder = await self.catalog.attach(request.beside) if request.beside else request.folder
+        execution_id = await self.new_id()
+        self.announce(execution_id, loaded, entry.path)
+        try:
+            await self.pump.submit(
+                ops.Start(
+                    execution_id=execution_id,
+                    path=entry.path,
+                    version=entry.version,
+                    sha=entry.sha,
+                    payload=request.payload,
+                    folder=folder,
+                    request_key=request.request_key,
+                    trace_id=request.trace_id or self.new_trace(),
+                    parent_span_id=request.parent_span_id,
+                )
+            )
+        except HeadMoved:  # another server was asked under the same key at the same time
+            existing = await self._by_key(request)
+            if existing is None:
+                raise
+            return existing
+        return Started(execution_id, loaded, True)
+
+    async def _by_key(self, request: RunRequest) -> Started | None:
+        if request.request_key is None or await self._row_under(request.request_key) is None:
+            return None
+        return await self.under_key(request.request_key, (await self.register(request)).sha)
+
+    async def under_key(self, request_key: str | None, sha: str) -> Started | None:
+        """The execution of a request key. It stands for one request: another playbook under it is a mistake."""
+        existing = await self._row_under(request_key) if request_key is not None else None
+        if existing is None:
+            return None
+        if existing.sha != sha:
+            raise RequestError(
+                f"the request key {request_key} is that of execution {existing.id}, which runs "
+                f"{existing.path}@{existing.version}, not this playbook; use another key"
+            )
+        return Started(existing.id, await self.catalog.loaded(existing.sha, []), False)
+
+    async def _row_under(self, request_key: str) -> Execution | None:
+        if not 0 < len(request_key) <= REQUEST_KEY_CHARS_MAX:
+            raise RequestError(f"a request key has 1 to {REQUEST_KEY_CHARS_MAX} characters")
+        return await self.store.execution_by_request(request_key)
+
+    async def resume(self, execution_id: int) -> dict[str, Any]:
+        """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not."""
+        root = await self._root(await reading.row_of(self.store, execution_id))
+        if root.status in LIVE:
+            await self.pump.submit(ops.Recover(execution_id=root.id))
+        return await self._status(execution_id)
+
+    async def _root(self, row: Execution) -> Execution:
+        """The outermost caller that is still under way."""
+        while row.parent_id is not None and row.status in LIVE:
+            parent = await reading.row_of(self.store, row.parent_id)
+            if parent.status not in LIVE:
+                break
+            row = parent
+        return row
+
+    async def cancel(self, execution_id: int, reason: str) -> dict[str, Any]:
+        await self._refuse_ended(execution_id)
+        await self.pump.submit(ops.Cancel(execution_id=execution_id, reason=reason))
+        return await self._status(execution_id)
+
+    async def signal(self, execution_id: int, patches: dict[str, Any]) -> dict[str, Any]:
+        await self._refuse_ended(execution_id)
+        writes = [Patch(path, value) for path, value in patches.items()]
+        live = self.executions.known(execution_id) or await self.executions.rebuilt(execution_id, [])
+        check_signal(live.state, writes, live.loaded.playbook)
+        await self.pump.submit(ops.Signal(execution_id=execution_id, patches=writes))
+        return await self._status(execution_id)
+
+    async def _refuse_ended(self, execution_id: int) -> None:
+        row = await reading.row_of(self.store, execution_id)
+        if row.status not in LIVE:
+            raise WrongState(f"execution {execution_id} has ended ({row.status}); nothing can change it any more")
+
+    async def _status(self, execution_id: int) -> dict[str, Any]:
+        row = await reading.row_of(self.store, execution_id)
+        return {"execution_id": str(execution_id), "status": row.status}

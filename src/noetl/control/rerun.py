@@ -1,0 +1,186 @@
+"""Rerun: a new execution that keeps what another one did up to a point, and goes on from there; the old one stays.
+
+Without a point it begins anew, with the same playbook and payload. With one, the events up to there are the beginning
+of the new log: steps and iterations that had ended are not run again. Values may be changed (`ctx.…`: the context;
+others: the workload), and the playbook may be another one, as long as it can continue what was under way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from noetl.control import reading
+from noetl.control.catalog import Loaded
+from noetl.control.desk import PAYLOAD_BYTES_MAX, Desk, Started
+from noetl.control.live import Live
+from noetl.control.reading import EVENTS_PER_READ
+from noetl.control.requests import RunRequest
+from noetl.control.stored_lists import ReadBy
+from noetl.engine import commands as ops
+from noetl.engine.apply import apply
+from noetl.engine.decide import merged
+from noetl.engine.events import Event, Patch, PlaybookExecutionRequested, StepScheduled, WorkflowFinished
+from noetl.engine.rows import check_signal
+from noetl.engine.state import State
+from noetl.errors import PayloadTooLarge, RequestError, WrongState
+from noetl.references import reference_of
+from noetl.stores.contract import Execution, HeadMoved, Store
+
+EVENTS_MAX = 200_000
+BEGUN_AT = 3  # requested, evaluated, started: before that there is nothing to go on from
+
+
+class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. Not both of `from_step` and `at`; neither: from the beginning."""
+
+    execution_id: int
+    from_step: str = ""
+    at: int = 0
+    set: dict[str, Any] = {}  # dotted names
+    data: bytes | None = None  # another text of the playbook
+    name: str = ""
+    is_legacy: bool = False
+    is_upstream: bool = False
+    request_key: str | None = None
+
+
+async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
+    """Fork an execution, or begin it anew. Raises RequestError, WrongState, InvalidPlaybook."""
+    row = await reading.row_of(desk.store, request.execution_id)
+    if request.from_step and request.at:
+        raise RequestError("rerun goes on from a step or from a point of the log: name one of them")
+    if not request.from_step and not request.at:
+        return await _anew(desk, read_by, row, request)
+    prefix = await _prefix(desk.store, row, request)
+    loaded, start = await _playbook(desk, row, request)
+    if (existing := await desk.under_key(request.request_key, start["sha"])) is not None:
+        return existing
+    state = State(execution_id=row.id)
+    for event in prefix:
+        apply(state, event)
+    refuse_misfit(loaded, state)
+    live = Live(state=state, loaded=loaded, folder=row.folder)
+    await desk.executions.complete(live)
+    patches, changes = split(request.set)
+    check_signal(state, patches, loaded.playbook)
+    fork = ops.Fork(
+        **start,
+        execution_id=await desk.new_id(),
+        folder=row.folder,
+        request_key=request.request_key,
+        trace_id=desk.new_trace(),
+        source_execution_id=row.id,
+        prefix=prefix,
+        workload=_bounded(merged(state.workload, changes)) if changes else None,
+        patches=patches,
+    )
+    desk.announce(fork.execution_id, loaded, fork.path)
+    try:
+        await desk.pump.submit(fork)
+    except HeadMoved:  # the same was asked at the same time
+        if (existing := await desk.under_key(request.request_key, fork.sha)) is None:
+            raise
+        return existing
+    return Started(fork.execution_id, loaded, True)
+
+
+async def _anew(desk: Desk, read_by: ReadBy, row: Execution, request: RerunRequest) -> Started:
+    patches, changes = split(request.set)
+    if patches:
+        raise RequestError("ctx is empty at the beginning; name a step or a point of the log to change it there")
+    [(_, first)] = await desk.store.events(row.id, 0, 1)
+    if not isinstance(first, PlaybookExecutionRequested):
+        raise WrongState(f"execution {row.id} has no request to repeat")
+    reference = reference_of(first.payload_ref)
+    payload = first.payload
+    if reference is not None:
+        payload = msgspec.json.decode(await (await read_by(row.id, reference)).fetch(reference))
+    entry = {"path": row.path, "version": row.version}
+    text = {"data": request.data, "name": request.name} if request.data is not None else entry
+    return await desk.start(
+        RunRequest(
+            **text,
+            folder=row.folder,
+            payload=_bounded(merged(payload, changes)),
+            is_legacy=request.is_legacy,
+            is_upstream=request.is_upstream,
+            request_key=request.request_key,
+        )
+    )
+
+
+async def _prefix(store: Store, row: Execution, request: RerunRequest) -> list[Event]:
+    """The events to keep."""
+    if request.at and not BEGUN_AT <= request.at <= row.head:
+        raise RequestError(f"a point of the log of execution {row.id} is from {BEGUN_AT} to {row.head}")
+    if row.head > EVENTS_MAX:
+        raise RequestError(f"the log of execution {row.id} has {row.head} events; rerun keeps up to {EVENTS_MAX}")
+    events: list[Event] = []
+    while page := await store.events(row.id, len(events), EVENTS_PER_READ):
+        events.extend(event for _, event in page)
+    until = request.at or _before(events, request.from_step, row)
+    if any(isinstance(event, WorkflowFinished) for event in events[:until]):
+        raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
+    return events[:until]
+
+
+def _before(events: list[Event], step: str, row: Execution) -> int:
+    """How many events there are before a step's latest run."""
+    found = 0
+    ran: dict[str, None] = {}
+    for seq, event in enumerate(events, 1):
+        if isinstance(event, StepScheduled) and not event.compensates:
+            ran[event.step] = None
+            found = seq - 1 if event.step == step else found
+    if not found:
+        raise RequestError(f'step "{step}" did not run in execution {row.id}; those that did: {", ".join(ran)}')
+    return found
+
+
+async def _playbook(desk: Desk, row: Execution, request: RerunRequest) -> tuple[Loaded, dict[str, Any]]:
+    sha, path, version = row.sha, row.path, row.version
+    if request.data is not None:
+        asked = RunRequest(
+            data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream
+        )
+        entry = await desk.register(asked)
+        sha, path, version = entry.sha, entry.path, entry.version
+    return await desk.catalog.loaded(sha, []), {"sha": sha, "path": path, "version": version}
+
+
+def refuse_misfit(loaded: Loaded, state: State) -> None:
+    """The playbook must have what is under way: the steps of tokens and runs, and the tasks that runs have come to."""
+    planned = {str(step.get("step")) for plan in state.planned for step in plan if isinstance(step, dict)}
+    steps = loaded.playbook.steps
+    wanted = {token.step for token in state.tokens.values()} | {run.step for run in state.runs.values()}
+    missing = sorted(wanted - set(steps) - planned)
+    if missing:
+        raise RequestError(f"at that point steps are under way that this playbook lacks: {', '.join(missing)}")
+    for run in state.runs.values():
+        labels = {task.label for task in steps[run.step].tasks} if run.step in steps else set()
+        lost = {job.progress.label for job in run.jobs.values() if job.progress.label} - labels
+        if labels and lost and not run.compensates:
+            raise RequestError(
+                f'at that point step "{run.step}" is at {", ".join(sorted(map(str, lost)))}, which this playbook lacks'
+            )
+
+
+def split(values: dict[str, Any]) -> tuple[list[Patch], dict[str, Any]]:
+    """Dotted names: writes to ctx, and changes of the workload as nested mappings."""
+    patches = [Patch(name, value) for name, value in values.items() if name.startswith("ctx.")]
+    changes: dict[str, Any] = {}
+    for name, value in values.items():
+        if not name.startswith("ctx."):
+            for part in reversed(name.removeprefix("workload.").split(".")):
+                value = {part: value}
+            changes = merged(changes, value)
+    return patches, changes
+
+
+def _bounded(workload: dict[str, Any]) -> dict[str, Any]:
+    size = len(msgspec.json.encode(workload))
+    if size > PAYLOAD_BYTES_MAX:
+        raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
+    return workload

@@ -1,0 +1,122 @@
+"""The list of executions, live: the newest rows first, then each row that changes.
+
+What is committed here is seen at once, what other servers commit by looking at the newest rows each LOOK_SECONDS. A row
+is told when its status changes, to everybody at once; rows have no order to come back to, so a client that returns gets
+the newest ones again. Rests while nobody listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+from noetl.clock import Clock
+from noetl.control.listening import LOOK_SECONDS, Item, Listener, Listeners, drained, encode
+from noetl.control.reading import listed_row
+from noetl.errors import OperatorError
+from noetl.stores.contract import Execution, Store
+
+ROWS_MAX = 200  # that a look reads, and that a new listener begins with
+KNOWN_MAX = 2_000
+PAUSE_SECONDS = 0.1  # between two looks, however much is committed
+EXECUTION = "execution"
+log = logging.getLogger("noetl.control.status_feed")
+
+
+class StatusFeed:
+    """The rows of one process's store."""
+
+    def __init__(self, store: Store, clock: Clock, listeners: Listeners) -> None:
+        self._store = store
+        self._clock = clock
+        self._all = listeners
+        self._listeners: set[Listener] = set()
+        self._known: dict[int, str] = {}  # the status that was told last
+        self._moved: set[int] = set()
+        self._bell = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def committed(self, execution_id: int) -> None:
+        """After each commit in this process."""
+        if self._task is None:
+            return
+        if len(self._moved) < ROWS_MAX:  # beyond that the newest rows are what counts
+            self._moved.add(execution_id)
+        self._bell.set()
+
+    async def rows(self) -> AsyncIterator[Item | str]:
+        """The newest rows, then those that change; a text at last: why no more come."""
+        with self._all.joined() as listener:
+            self._join(listener)
+            try:
+                newest = await self._store.executions(ROWS_MAX)
+                for row in newest:
+                    self._known.setdefault(row.id, row.status)
+                for row in reversed(newest):
+                    yield item_of(row)
+                async for told in drained(listener):
+                    yield told
+            finally:
+                self._leave(listener)
+
+    def _join(self, listener: Listener) -> None:
+        self._listeners.add(listener)
+        if self._task is None:
+            self._known.clear()
+            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._ended)
+
+    def _leave(self, listener: Listener) -> None:
+        self._listeners.discard(listener)
+        if not self._listeners and self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            log.error("the list's feed broke", exc_info=task.exception(), extra={"action": "status_feed_broke"})
+            for listener in self._listeners:
+                listener.close("the list cannot be read: connect again")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._look()
+            except OperatorError as error:
+                log.warning("cannot read the list", extra={"action": "status_feed_waits", "why": str(error)})
+            await self._clock.sleep(PAUSE_SECONDS)
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """Until there is a commit here, or it is time to look for those of others."""
+        waits = [asyncio.ensure_future(self._bell.wait()), asyncio.ensure_future(self._clock.sleep(LOOK_SECONDS))]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _look(self) -> None:
+        """Tell what is new."""
+        self._bell.clear()
+        moved, self._moved = self._moved, set()
+        rows = await self._store.executions(ROWS_MAX)
+        for execution_id in moved - {row.id for row in rows}:
+            row = await self._store.execution(execution_id)
+            rows += [row] if row is not None else []
+        for row in sorted(rows, key=lambda row: row.id):
+            if self._known.get(row.id) != row.status:
+                self._known[row.id] = row.status
+                self._tell(row)
+        while len(self._known) > KNOWN_MAX:
+            del self._known[next(iter(self._known))]
+
+    def _tell(self, row: Execution) -> None:
+        item = item_of(row)
+        for listener in self._listeners:
+            listener.put(item)
+
+
+def item_of(row: Execution) -> Item:
+    return Item(0, EXECUTION, encode(listed_row(row)), path=row.path)

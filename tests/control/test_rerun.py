@@ -1,0 +1,154 @@
+"""Rerun: a new execution that keeps what came before a point, and goes on from there with other values or text."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noetl.control.live import folded
+from noetl.control.requests import RunRequest
+from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.verify import verify
+from noetl.embedded import Embedded
+from noetl.engine.state import State
+from noetl.errors import RequestError, WrongState
+from tests.control.parts import begin, log_of, names_of, opened, run, text_of
+
+CHAIN = """
+workload: {factor: 2}
+workflow:
+  - step: first
+    tool: {kind: noop, input: {value: 1}}
+    set: {ctx.first: 1}
+    next: {arcs: [{step: second}]}
+  - step: second
+    tool:
+      kind: python
+      code: "return input['x'] * input['factor']"
+      input: {x: "{{ ctx.first }}", factor: "{{ workload.factor }}"}
+    set: {ctx.second: "{{ output.data }}"}
+"""
+
+
+async def again(parts: Embedded, execution_id: int, **wanted: Any) -> State:
+    started = await rerun(parts.desk, parts.access.read_by, RerunRequest(execution_id=execution_id, **wanted))
+    await parts.until_quiet(started.execution_id)
+    return await folded(parts.store, started.execution_id)
+
+
+@pytest.mark.spec("EV-05")
+async def test_steps_before_the_point_are_kept_and_not_run_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+
+        forked = await again(parts, source, from_step="second", set={"factor": 10, "ctx.first": 5})
+
+        names = await names_of(parts, forked.execution_id)
+        assert (forked.status, forked.ctx) == ("success", {"first": 5, "second": 50})
+        assert forked.forked_from == source
+        assert names.count("execution.forked") == 1
+        assert [event.task for event in await log_of(parts, forked.execution_id)].count("first") <= 2
+        assert (await verify(parts.store, forked.execution_id))["is_equal"]
+        assert (await folded(parts.store, source)).ctx == {"first": 1, "second": 2}
+
+
+async def test_the_same_request_key_again_is_the_same_fork(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+
+        forks = [await again(parts, source, from_step="second", request_key="once") for _ in range(2)]
+
+        assert len({fork.execution_id for fork in forks}) == 1
+        with pytest.raises(RequestError, match="use another key"):
+            await again(parts, source, from_step="second", request_key="once", data=text_of(CHAIN, "other"))
+
+
+async def test_without_a_point_it_begins_anew_with_changed_values(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN, factor=3)
+
+        anew = await again(parts, source, set={"factor": 7})
+
+        assert (anew.ctx, anew.forked_from) == ({"first": 1, "second": 7}, 0)
+
+
+async def test_a_failed_step_goes_on_with_a_mended_playbook(tmp_path: Path) -> None:
+    broken = CHAIN.replace("return input['x']", "return 1 / 0 + input['x']")
+    async with opened(tmp_path) as parts:
+        source = await run(parts, broken)
+        assert (await folded(parts.store, source)).status == "failed"
+
+        mended = await again(parts, source, from_step="second", data=text_of(CHAIN), name="mended.yaml")
+
+        assert (mended.status, mended.ctx["second"]) == ("success", 2)
+
+
+async def test_a_child_is_called_anew_by_a_fork(tmp_path: Path) -> None:
+    body = """
+    workflow:
+      - step: call
+        tool: {kind: playbook, path: stored/child}
+        set: {ctx.child: "{{ output.data }}"}
+    """
+    child = "workflow: [{step: only, tool: {kind: python, code: return 7}}]"
+    async with opened(tmp_path) as parts:
+        await parts.desk.register(RunRequest(data=text_of(child, "stored/child"), name="child.yaml"))
+        source = await run(parts, body)
+        waiting = (await names_of(parts, source)).index("task.waiting") + 1
+
+        forked = await again(parts, source, at=waiting)
+
+        children = await parts.store.children(forked.execution_id)
+        assert (forked.ctx, len(children)) == ({"child": 7}, 1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({"from_step": "nowhere"}, "did not run"),
+        ({"from_step": "first", "at": 4}, "name one of them"),
+        ({"at": 1}, "is from 3 to"),
+        ({"at": 100_000}, "is from 3 to"),
+        ({"set": {"ctx.a": 1}}, "name a step"),
+        ({"from_step": "second", "data": text_of("workflow: [{step: other, tool: {kind: noop}}]")}, "lacks: second"),
+    ],
+)
+async def test_what_cannot_be_continued_is_refused_with_the_reason(
+    tmp_path: Path, wanted: dict[str, Any], why: str
+) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+
+        with pytest.raises(RequestError, match=why):
+            await rerun(parts.desk, parts.access.read_by, RerunRequest(execution_id=source, **wanted))
+
+
+async def test_the_end_of_a_log_is_no_point_to_go_on_from(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+        head = len(await log_of(parts, source))
+
+        with pytest.raises(WrongState, match="had ended"):
+            await rerun(parts.desk, parts.access.read_by, RerunRequest(execution_id=source, at=head))
+
+
+async def test_every_point_of_a_log_leads_to_the_same_end(tmp_path: Path) -> None:
+    loop = """
+    workflow:
+      - step: each
+        loop: {in: "{{ [1, 2, 3] }}", iterator: n, spec: {mode: parallel}}
+        tool: {kind: noop}
+        set: {ctx.last: 1}
+        next: {arcs: [{step: after}]}
+      - step: after
+        tool: {kind: noop}
+        set: {ctx.total: "{{ each.loop.done }}"}
+    """
+    async with opened(tmp_path) as parts:
+        source = await run(parts, loop)
+        finished = (await names_of(parts, source)).index("workflow.finished") + 1
+
+        totals = [(await again(parts, source, at=at)).ctx for at in range(3, finished)]
+
+        assert totals == [{"last": 1, "total": 3}] * len(totals)
+        assert await begin(parts, loop) > source

@@ -1,0 +1,18 @@
+"""What tests of the queue begin with."""
+
+import asyncio
+
+from noetl.testing.office import a_work
+
+
+async def until(is_so):
+    while not is_so():
+        await asyncio.sleep(0.001)
+
+
+async def claimed(stage, office, **given):
+    """A transport and the one job that it holds."""
+    transport = await stage.transport(**given)
+    await office.add(a_work())
+    [work] = await transport.poll("w", 1)
+    return transport, work
