@@ -7,7 +7,6 @@ import asyncio
 import http.client
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from typing import Any
 
 from bench import workloads
 from bench.measure import Ratio, ratio_of
-from noetl.testing.services import running_nats, running_postgres
+from noetl.testing.services import free_port, running_nats, running_postgres
 
 ROUNDS = 5
 STEPS = 200
@@ -264,9 +263,3 @@ async def _round_trips(url: str, count: int) -> float:
     await one.close()
     await other.close()
     return seconds
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])

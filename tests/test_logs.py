@@ -96,6 +96,14 @@ def test_what_is_logged_cannot_make_a_line_of_its_own(form, capsys):
     assert "\r" not in written
 
 
+def test_a_value_for_people_cannot_be_taken_for_other_fields(capsys):
+    with logging_to_stderr("text", "info"):
+        log.info("token revoked", extra={"who": 'x deed=token_created who="admin"', "token": "1f0c"})
+
+    line = capsys.readouterr().err
+    assert line.endswith(' token revoked who="x deed=token_created who=\\"admin\\"" token=1f0c\n')
+
+
 @pytest.mark.parametrize("form", [TEXT, JSON])
 def test_a_line_has_a_bound(form, capsys):
     with logging_to_stderr(form, "info"):

@@ -7,6 +7,7 @@ nothing needs any more is a fault as well.
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -19,7 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 BASE = tuple("errors ids traceparent clock config references secret sql json_schema writes logs expressions".split())
 ROLES = tuple(
     "server running safekeeping proving asking embedded worker clictl checkup tracing serving api_parts remote issuing "
-    "working scheduling starts access cluster cluster_host embedded_host hosting".split()
+    "working scheduling starts access chance cluster cluster_host embedded_host hosting".split()
 )
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)
@@ -39,9 +40,22 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "tools": (*BASE, "dsl.kinds", "dsl.kind_faults", "engine.output", "web", "messaging", "results.arrays"),
     # messaging.pauses: how to wait before asking again; it knows no NATS
     "runner": (*BASE, "dsl.model", "engine", "tools", "queues", "results", "keychain", "messaging.pauses"),
-    "control": (*BASE, "dsl", "engine", "projections", "stores", "queues", "results", "keychain"),
+    # stores.disk, keychain.plain_files: private files, and nothing of what is in them
+    "identity": (*BASE, "engine.events", "stores.contract", "stores.disk", "queues.contract", "keychain.plain_files"),
+    "control": (*BASE, "dsl", "engine", "projections", "stores", "queues", "results", "keychain", "identity"),
+    # it asks the desk, as people do: nothing of the server at work knows that it is there
+    "starting": (*BASE, "dsl", "engine.events", "stores.contract", "queues.subjects", "keychain.contract", "control"),
     # contracts only: shapes of rows, and what a part offers; engine.events: how a time is written, and the shape of one
-    "api": (*BASE, "control", "projections", "stores.contract", "results.contract", "engine.events"),
+    "api": (
+        *BASE,
+        "identity",
+        "control",
+        "starting",
+        "projections",
+        "stores.contract",
+        "results.contract",
+        "engine.events",
+    ),
     "ui": (),
     "cli": (*BASE, "dsl", "tools.registry", *ROLES),
     **dict.fromkeys(ROLES, EVERYTHING),
@@ -65,7 +79,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "aiohttp": ("web/*", "tools/*"),
     "cryptography": ("keychain/*", "messaging/signing.py", "messaging/sealed.py"),
     "keyring": ("keychain/*",),
-    "cronsim": ("control/*", "dsl/cron.py"),  # pure Python: an expression in, times out
+    "cronsim": ("starting/*", "dsl/cron.py"),  # pure Python: an expression in, times out
     "prometheus_client": ("control/*", "runner/*", "api/*"),
     "opentelemetry": ("control/*", "runner/*", "api/*"),
     "psycopg": ("stores/postgres*", "results/postgres*", "tools/postgres*", "tools/transfer*"),
@@ -93,7 +107,7 @@ IMPURE_ATTRIBUTES = frozenset(
 )
 
 # Server and worker at work run under a simulator too: time, chance and threads are handed in there (simulation.md).
-STEERED = ("control", "runner")
+STEERED = ("identity", "control", "starting", "runner")
 UNSTEERED_MODULES = frozenset("time random uuid secrets threading multiprocessing concurrent.futures".split())
 UNSTEERED_ATTRIBUTES = frozenset(("asyncio.sleep", "asyncio.to_thread", "datetime.now", "datetime.utcnow"))
 
@@ -266,6 +280,13 @@ def test_every_exception_is_still_needed():
     needed = {(file, what) for file, _, what, _ in package_faults()}
 
     assert not set(EXCEPTIONS) - needed
+
+
+def test_the_map_names_every_room():
+    page = ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))) or ""
+    words = frozenset(re.findall(r"\w+", page))
+
+    assert not {room for room in ROOMS if room.strip("_") and not room.startswith("__")} - words
 
 
 MODULES = frozenset(("noetl.dsl.model", "noetl.dsl.read", "noetl.engine.events", "noetl.stores.sqlite"))

@@ -4,26 +4,32 @@ A playbook comes in as YAML, is read with positions, checked, and normalized int
 looks at the model and the events so far and decides what must happen. The server queues the work, a worker runs the
 pipeline, events come back, are stored, projected and shown. The rooms stand in that order:
 
-    server.py  worker.py   the roles: read settings, build the parts, run. They do not decide. Of the server's,
-                  running.py runs and changes executions, embedded.py puts server and worker into one process,
-                  asking.py asks another process; safekeeping.py keeps credentials, proving.py tries them
-    clictl.py  checkup/  daemons/   servers and workers of this machine: start, stop, status, scale; how everything is
-                  (noetl doctor); pid files, log files and processes that go on by themselves
+    server.py  worker.py  clictl.py   the roles: read settings, build the parts, run. They do not decide. Beside them:
+                  running.py (runs and changes executions in this process), embedded.py (server and worker in one
+                  process), cluster.py (a server of many); hosting.py is either of them at work, with embedded_host.py,
+                  cluster_host.py, api_parts.py, starts.py, access.py, chance.py, tracing.py, serving.py (on a socket)
+    working/      worker processes of a cluster, and what supervises them
+    issuing  scheduling  safekeeping  proving  asking   what the command line asks of a store on this machine: tokens,
+                  schedules, credentials (kept, tried), executions of another process; remote/ asks a server instead
+    checkup/  daemons/   how everything is (noetl doctor); pid files, log files, programs that go on by themselves
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
+    identity/     who asks, and what that allows: access tokens, roles, sessions of workers, the audit log
     control/      the server at work: the pump (intake, turn), dispatch, timers, children, stored lists, reading, verify
-    queues/       work on its way, and its leases: contract, memory
+    starting/     what starts playbooks by itself, asking the desk as people do: schedules, webhooks, NATS subjects
+    queues/       work on its way, and its leases: contract, memory, NATS
     runner/       the worker at work: claim, execute, report, heartbeat
     tools/        what a task can do: contract, registry, then per kind a file of its name, and beside it those it needs
     keychain/     credential names → secrets, and their redaction
     results/      large outputs kept outside the log, reached by reference
     web/  messaging/   the ways out, the same for whoever takes them: the one HTTP client, the one way to NATS
-    stores/       what the server keeps: contract, memory, sqlite
+    stores/       what the server keeps: contract, memory, sqlite, postgres
     projections/  events → the rows people look at (pure)
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
-    testing/      shared by our tests and plugin authors': contract suites, builders, fake clock, simulator, services
-    errors  config  expressions  references  secret  sql  json_schema  writes  ids  clock  logs     below everything
+    testing/      shared by our tests and plugin authors': contract suites, builders, clocks, services
+    errors  config  expressions  references  secret  sql  json_schema  writes  ids  traceparent  clock  logs
+                  below everything
 
 Not every room is furnished yet. Which room may import which is a table in tests/test_rooms.py, and is checked there.
 """

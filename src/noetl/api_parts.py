@@ -14,17 +14,18 @@ from typing import Any
 import msgspec
 
 from noetl import __version__, proving
-from noetl.api.parts import Check, Parts, Pool, SeenWorker
+from noetl.api.parts import Check, MetricsPage, Parts, Pool, SeenWorker
 from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.intake import Observer as Committed
 from noetl.control.metrics import NOTHING, Meters
 from noetl.control.requests import Nobody
-from noetl.control.tokens import Tokens
+from noetl.control.unserved import Unserved, unserved_of
 from noetl.control.watching import Watching
 from noetl.embedded import Embedded
 from noetl.engine.events import Event
 from noetl.errors import NoetlError, RequestError
+from noetl.identity.tokens import Tokens
 from noetl.keychain.kinds import kind_named, shortfall, unknown_fields
 from noetl.keychain.local import stored_credentials
 from noetl.keychain.stored import Credential, StoredCredentials
@@ -79,16 +80,25 @@ class HomeVault:
 
 
 class OwnWorkforce:
-    """The one worker of an embedded server, which takes jobs of every pool."""
+    """The one worker of an embedded server, which takes jobs of every pool; none with `--no-workers`."""
 
     def __init__(self, embedded: Embedded) -> None:
         self._embedded = embedded
 
     async def pools(self) -> list[Pool]:
         states = self._embedded.queue.pools(self._embedded.clock.monotonic())
-        return [Pool(**state._asdict(), workers=1) for state in states]
+        return [Pool(**state._asdict(), workers=int(self._is_working)) for state in states]
+
+    @property
+    def _is_working(self) -> bool:
+        return self._embedded.settings.server_workers
+
+    async def unserved(self, execution_id: int) -> list[Unserved]:
+        return [] if self._is_working else unserved_of(self._embedded.queue.ready_in(execution_id), {})
 
     async def workers(self) -> list[SeenWorker]:
+        if not self._is_working:
+            return []
         worker, settings = self._embedded.worker, self._embedded.settings
         return [
             SeenWorker(
@@ -115,7 +125,12 @@ async def store_check(store: Store, clock: Clock) -> Check:
 
 
 def embedded_parts(
-    embedded: Embedded, telling: Telling, tokens: Tokens, *, meters: Meters = NOTHING, metrics: Any = None
+    embedded: Embedded,
+    telling: Telling,
+    tokens: Tokens,
+    *,
+    meters: Meters = NOTHING,
+    metrics: MetricsPage | None = None,
 ) -> Parts:
     """The parts of the API over an embedded server.
 

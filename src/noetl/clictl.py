@@ -273,7 +273,10 @@ def scale(post: Post, processes: int, *, seconds_max: float = SCALE_SECONDS_MAX)
 def examine(settings: Settings) -> list[Row]:
     """What `noetl doctor` finds."""
     import asyncio
+    import logging
 
     from noetl.checkup.examine import examine as examined
+
+    logging.getLogger("noetl").addHandler(logging.NullHandler())  # what goes wrong is a finding, and said once
 
     return [msgspec.to_builtins(finding) for finding in asyncio.run(examined(settings))]

@@ -45,3 +45,23 @@ class SystemClock:
         import asyncio
 
         return asyncio.get_running_loop().call_later(seconds, call)
+
+
+class OffsetClock:
+    """A clock by which several machines agree: `now` is moved by what was measured, the rest is as it is."""
+
+    def __init__(self, clock: Clock, offset_seconds: float) -> None:
+        self._clock = clock
+        self.offset_seconds = offset_seconds
+
+    def now(self) -> float:
+        return self._clock.now() + self.offset_seconds
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        return self._clock.call_later(seconds, call)

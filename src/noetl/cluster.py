@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import random
-import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from noetl.access import Access
-from noetl.clock import Clock, Timer
+from noetl.chance import new_nonce, new_secret, new_tag, new_trace
+from noetl.clock import Clock, OffsetClock
 from noetl.config import Settings
 from noetl.control.catalog import Catalog
 from noetl.control.desk import Desk
@@ -25,46 +25,24 @@ from noetl.control.metrics import NOTHING, Meters
 from noetl.control.numbering import IDS_PER_BLOCK_MAX, Numbering, PromptNumbering
 from noetl.control.pumps import PUMPS, Pumps
 from noetl.control.rescue import Rescue
-from noetl.control.sessions import Sessions
 from noetl.control.shared_following import Insistent, SharedFollowing
 from noetl.control.shared_sitting import SharedSitting
 from noetl.control.stored_lists import StoredLists
-from noetl.control.tokens import SECRET_BYTES, Tokens
 from noetl.control.turn import Follower
 from noetl.control.worker_service import ServerForWorkers
 from noetl.dsl.kinds import Kinds
 from noetl.engine.commands import Operation
 from noetl.errors import PASSING
+from noetl.identity.sessions import Sessions
+from noetl.identity.tokens import Tokens
 from noetl.keychain.contract import Keychain
 from noetl.results.stores import Stores
 from noetl.stores.contract import Record, Store
 from noetl.stores.shared import Revoked, SharedStore, Transaction
 
 EXECUTIONS_KEPT_MAX = 20_000
-NONCE_BITS, TAG_BITS = 31, 63
-TRACE_BYTES = 16
 SESSIONS_SWEPT_SECONDS = 60.0
 log = logging.getLogger("noetl.cluster")
-
-
-class SteadyClock:
-    """The database's clock, as this machine keeps it: `now` moved by what was measured, the rest as it is."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self.offset_seconds = 0.0
-
-    def now(self) -> float:
-        return self._clock.now() + self.offset_seconds
-
-    def monotonic(self) -> float:
-        return self._clock.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
-        return self._clock.call_later(seconds, call)
 
 
 class StoredDocuments:
@@ -90,7 +68,7 @@ class ClusterServer:
         store: SharedStore,
         transactions: list[Transaction],
         *,
-        clock: SteadyClock,
+        clock: OffsetClock,
         kinds: Kinds,
         keychain: Keychain,
         results: Stores,
@@ -110,55 +88,70 @@ class ClusterServer:
         self.numbering = PromptNumbering(store)
         self.numbering_of_children = Numbering(store, IDS_PER_BLOCK_MAX)  # they are many, and made within a transaction
         self.revoke: Callable[[list[Revoked]], None] = lambda _revoked: None
-        self.handing = HandingOut(
-            store=store,
-            lists=self.lists,
-            clock=clock,
-            nonce=secrets.randbits(NONCE_BITS),
-            post=self._post,
-            settled=self._settled,
-            lease_seconds=settings.lease_seconds,
-            meters=meters,
-        )
+        self.handing = self._handing_out(meters)
         self.pumps = Pumps(store, self.executions, [self._pump(one, observer, meters) for one in transactions])
         self.insistent = Insistent(self.pumps, clock)
-        self.following = SharedFollowing(
+        self.following = self._following()
+        self.pumps.follow_with(Follower(self.following.within, self.following.after))
+        self.rescue = self._rescue(meters)
+        self.tokens = Tokens(store, clock, new_secret)
+        self.sessions = Sessions(store, self.tokens, clock, new_secret)
+        self.service = self._service()
+        self.desk = self._desk()
+
+    def _handing_out(self, meters: Meters) -> HandingOut:
+        return HandingOut(
+            store=self.store,
+            lists=self.lists,
+            clock=self.clock,
+            nonce=new_nonce(),
+            post=self._post,
+            settled=self._settled,
+            lease_seconds=self.settings.lease_seconds,
+            meters=meters,
+        )
+
+    def _following(self) -> SharedFollowing:
+        return SharedFollowing(
             pump=self.insistent,
             catalog=self.catalog,
-            store=store,
+            store=self.store,
             lists=self.lists,
             new_id=self.numbering_of_children.new_id,
             settled=self.pumps.settled,
         )
-        self.pumps.follow_with(Follower(self.following.within, self.following.after))
-        self.rescue = Rescue(
-            store=store,
+
+    def _rescue(self, meters: Meters) -> Rescue:
+        return Rescue(
+            store=self.store,
             following=self.following,
             handing=self.handing,
             settled=self.pumps.settled,
-            clock=clock,
+            clock=self.clock,
             chance=random.random,
             meters=meters,
         )
-        self.tokens = Tokens(store, clock, _new_secret)
-        self.sessions = Sessions(store, self.tokens, clock, _new_secret)
-        self.service = ServerForWorkers(
-            store=store,
+
+    def _service(self) -> ServerForWorkers:
+        return ServerForWorkers(
+            store=self.store,
             pumps=self.pumps,
             handing=self.handing,
             sessions=self.sessions,
-            keychain=keychain,
-            lease_seconds=settings.lease_seconds,
-            allowed=settings.keychain_pools_allow,
+            keychain=self.keychain,
+            lease_seconds=self.settings.lease_seconds,
+            allowed=self.settings.keychain_pools_allow,
         )
-        self.desk = Desk(
-            store=store,
+
+    def _desk(self) -> Desk:
+        return Desk(
+            store=self.store,
             catalog=self.catalog,
             pump=self.pumps,
-            keychain=keychain,
-            clock=clock,
+            keychain=self.keychain,
+            clock=self.clock,
             new_id=self.numbering.new_id,
-            new_trace=lambda: secrets.token_hex(TRACE_BYTES),
+            new_trace=new_trace,
         )
 
     def _pump(self, transaction: Transaction, observer: Committed, meters: Meters) -> Intake:
@@ -167,7 +160,7 @@ class ClusterServer:
             executions=self.executions,
             handing=self.handing,
             clock=self.clock,
-            new_tag=lambda: secrets.randbits(TAG_BITS),
+            new_tag=new_tag,
             revoke=lambda revoked: self.revoke(revoked),
         )
         return Intake(
@@ -228,21 +221,16 @@ async def opened(
     meters: Meters = NOTHING,
 ) -> ClusterServer:
     """The parts of a server over a store, ready to run."""
-    steady = SteadyClock(clock)
-    steady.offset_seconds = await store.clock_offset_seconds()
+    agreed = OffsetClock(clock, await store.clock_offset_seconds())
     transactions = [await store.transaction() for _ in range(PUMPS)]
     return ClusterServer(
         settings,
         store,
         transactions,
-        clock=steady,
+        clock=agreed,
         kinds=kinds,
         keychain=keychain,
         results=results,
         observer=observer,
         meters=meters,
     )
-
-
-def _new_secret() -> bytes:
-    return secrets.token_bytes(SECRET_BYTES)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -17,26 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from noetl import __version__
 from noetl.api.parts import Check, Parts, Pool, SeenWorker
 from noetl.api_parts import HomeVault, Telling, store_check
 from noetl.clock import Clock, SystemClock
 from noetl.cluster import ClusterServer, StoredDocuments, opened
 from noetl.config import Settings
-from noetl.control import first_tokens, token_files
-from noetl.control.identity import WORKER
 from noetl.control.outlook import Outlook, workers_by_pool
+from noetl.control.unserved import Unserved, unserved
 from noetl.control.watching import Watching
 from noetl.dsl.model import Playbook
 from noetl.embedded import kinds_of
 from noetl.errors import PASSING, TokenUnusable
 from noetl.hosting import DRAIN_SECONDS_MAX, Host, make_meters
+from noetl.identity import first_tokens, token_files
+from noetl.identity.roles import WORKER
 from noetl.keychain.local import keys_of
 from noetl.keychain.opening import open_keychain
 from noetl.keychain.server_source import ServerSource
 from noetl.keychain.stored import StoredCredentials
 from noetl.keychain.strongbox_records import RecordsStrongbox
-from noetl.queues.contract import Profile
 from noetl.queues.direct import DirectTransport
 from noetl.results.choices import results_stores_of
 from noetl.results.stores import Stores
@@ -44,7 +42,7 @@ from noetl.stores.opening import open_postgres
 from noetl.stores.shared import Revoked
 from noetl.stores.turns import Turn
 from noetl.tracing import tracing
-from noetl.worker import make_worker
+from noetl.worker import make_worker, profile_of
 
 if TYPE_CHECKING:
     from noetl.messaging.link import Link
@@ -169,18 +167,11 @@ def _revoking(revoke: Callable[..., Any]) -> Callable[[list[Revoked]], None]:
 
 async def _own_worker(settings: Settings, server: ClusterServer, host: Host, name: str, stack: AsyncExitStack) -> None:
     worker_file = await _worker_file(settings, server)
-    profile = Profile(
-        worker=name,
-        pool=settings.pool,
-        slots=settings.slots,
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        version=__version__,
-    )
+    kinds = kinds_of(settings)
     transport = DirectTransport(
         server.service,
         token=lambda: token_files.read_own(worker_file) or "",
-        profile=profile,
+        profile=profile_of(settings, name, kinds),
         clock=server.clock,
         chance=random.random,
     )
@@ -200,19 +191,24 @@ async def _own_worker(settings: Settings, server: ClusterServer, host: Host, nam
         keychain=keychain,
         playbooks=playbook,
         clock=server.clock,
-        kinds=kinds_of(settings),
+        kinds=kinds,
         is_embedded=False,
     )
 
     def revoke(revoked: list[Revoked]) -> None:
-        for one in revoked:
-            if one.worker == name:
-                worker.revoke(one.key)
+        worker.revoked([(one.key, one.lease) for one in revoked if one.worker == name])
 
     server.revoke = revoke
     host.run(worker.run(), worker.beat())
     stack.push_async_callback(worker.kit.invoker.toolbox.close)
+    stack.push_async_callback(_left, transport)
     stack.push_async_callback(worker.drain, DRAIN_SECONDS_MAX)
+
+
+async def _left(transport: DirectTransport) -> None:
+    """Off the roster, so that nobody thinks the pool is still served."""
+    with suppress(*PASSING):
+        await transport.leave()
 
 
 async def _worker_file(settings: Settings, server: ClusterServer) -> Path:
@@ -253,6 +249,9 @@ class RosterWorkforce:
             for pool in sorted(set(there) - set(rows))
         ]
         return sorted(found + idle, key=lambda one: one.pool)
+
+    async def unserved(self, execution_id: int) -> list[Unserved]:
+        return await unserved(self._server.store, self._server.sessions.roster, execution_id)
 
     async def workers(self) -> list[SeenWorker]:
         return [

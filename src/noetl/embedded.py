@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from noetl.access import Access
+from noetl.chance import new_nonce, new_trace
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
 from noetl.control import reading
@@ -49,9 +49,7 @@ from noetl.stores.sqlite import SqliteStore
 from noetl.tools.registry import Declarations, is_installed
 from noetl.worker import make_worker
 
-NONCE_BITS = 31
 ROWS_PER_READ = 1000
-TRACE_BYTES = 16
 
 
 class Kinds(Declarations):
@@ -93,7 +91,7 @@ class Embedded:
         self.clock = clock
         self.results = Stores(results_folder(settings), settings.results_stores)
         self.keychain = open_keychain(settings, os.environ, clock)
-        self.queue = MemoryQueue(secrets.randbits(NONCE_BITS))
+        self.queue = MemoryQueue(new_nonce())
         self.catalog = Catalog(store, kinds, clock)
         self.executions = Executions(store, self.catalog, self.results)
         self.numbering = Numbering(store)
@@ -143,7 +141,7 @@ class Embedded:
             keychain=self.keychain,
             clock=clock,
             new_id=self.numbering.new_id,
-            new_trace=lambda: secrets.token_hex(TRACE_BYTES),
+            new_trace=new_trace,
         )
         self.desk.announce = self.showing.announce
         self._moved = asyncio.Event()

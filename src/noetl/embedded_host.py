@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from noetl.api_parts import Telling, embedded_parts
+from noetl.chance import new_secret
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.control.outlook import Outlook
-from noetl.control.tokens import Tokens
 from noetl.embedded import Embedded, kinds_of
-from noetl.hosting import DRAIN_SECONDS_MAX, Host, make_meters, new_secret
+from noetl.hosting import DRAIN_SECONDS_MAX, Host, make_meters
+from noetl.identity.tokens import Tokens
 from noetl.stores.shared import PoolRow
 from noetl.stores.sqlite import SqliteStore
 from noetl.tracing import tracing
+
+log = logging.getLogger("noetl.hosting")
 
 
 @asynccontextmanager
@@ -23,6 +27,12 @@ async def embedded_host(settings: Settings, name: str) -> AsyncIterator[Host]:
     clock, kinds, meters, telling = SystemClock(), kinds_of(settings), make_meters(), Telling()
     store = await SqliteStore.open(settings.store_path)
     kinds.plugins.log_ignored()
+    if settings.queue_url:
+        log.warning(
+            "over SQLite the work is done in this process: queue.url serves triggers, and no worker finds this server "
+            "there. For workers, set store.url to postgresql://…",
+            extra={"action": "queue_without_workers"},
+        )
     traces = tracing(settings, store, clock, meters, name)
     if traces is not None:
         telling.also.append(traces.told)

@@ -256,8 +256,9 @@ class ResultStoreUnreachable(ResultError):
         super().__init__(f"the result store {place} cannot be reached: {why}")
 
 
-# What kept something from being recorded may be over soon.
-PASSING = (Unreachable, DiskFull, StoreBusy, ResultStoreUnreachable)
+# What kept something from being recorded may be over soon: of the store itself, or of a place of results too.
+STORE_AWAY = (Unreachable, DiskFull, StoreBusy)
+PASSING = (*STORE_AWAY, ResultStoreUnreachable)
 
 
 class InternalError(NoetlError):

@@ -21,9 +21,8 @@ from noetl.api.app import make_app
 from noetl.api.parts import Parts
 from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control import first_tokens
 from noetl.control.prometheus import Prometheus
-from noetl.control.tokens import SECRET_BYTES
+from noetl.identity import first_tokens
 from noetl.logs import logging_to_stderr
 from noetl.serving import check_transport, serve
 from noetl.starts import Starts, with_starts
@@ -149,10 +148,6 @@ def _stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
 
 def make_meters() -> Prometheus:
     return Prometheus(SystemClock())
-
-
-def new_secret() -> bytes:
-    return secrets.token_bytes(SECRET_BYTES)
 
 
 def server_name() -> str:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from noetl.chance import new_secret
 from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control.tokens import SECRET_BYTES, Grant, Tokens
-from noetl.errors import RequestError, StoreBusy
+from noetl.identity.tokens import Grant, Tokens
 from noetl.logs import logging_to
-from noetl.stores.contract import Store
 from noetl.stores.disk import disk_faults, prepare_folder
-from noetl.stores.sqlite import SqliteStore
+from noetl.stores.opening import opened_store
 
 LOG_NAME = "noetl.log"  # of the home, where a store has no file to put one beside
 Found = TypeVar("Found")
@@ -56,33 +53,8 @@ async def _asked(settings: Settings, ask: Callable[[Tokens], Awaitable[Found]], 
         with disk_faults(log.parent):
             prepare_folder(log.parent)
     with logging_to(log):
-        async with _opened(settings, is_changing=is_changing) as store:
-            return await ask(Tokens(store, SystemClock(), lambda: secrets.token_bytes(SECRET_BYTES)))
-
-
-@asynccontextmanager
-async def _opened(settings: Settings, *, is_changing: bool) -> AsyncIterator[Store]:
-    store = await _shared(settings) if settings.is_shared else await _own(settings, is_changing=is_changing)
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def _shared(settings: Settings) -> Store:
-    from noetl.stores.opening import open_postgres
-
-    return await open_postgres(settings.store_url)
-
-
-async def _own(settings: Settings, *, is_changing: bool) -> Store:
-    try:
-        return await SqliteStore.open(settings.store_path, is_read_only=not is_changing)
-    except StoreBusy as busy:
-        raise RequestError(
-            f"the store {settings.store_url} is in use by {busy.holder}, which alone can change it. If that is a "
-            f"server, ask it: add --server http://127.0.0.1:{settings.server_port}, or where it listens"
-        ) from None
+        async with opened_store(settings, is_changing=is_changing) as store:
+            return await ask(Tokens(store, SystemClock(), new_secret))
 
 
 def _who() -> str:

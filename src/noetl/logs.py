@@ -73,7 +73,7 @@ class Sentences(Form):
         traceback = fields.pop("traceback", "")
         head = f"{at.replace('+00:00', 'Z')} {fields.pop('level'):<7} {visible(fields.pop('message'))}"
         del fields["logger"]
-        facts = "".join(f" {name}={visible(str(value))}" for name, value in fields.items() if value != "")
+        facts = "".join(f" {name}={quoted(str(value))}" for name, value in fields.items() if value != "")
         return head + facts + "".join(f"\n    {visible(line)}" for line in str(traceback).splitlines())
 
 
@@ -87,6 +87,12 @@ def bounded(text: str) -> str:
 def visible(text: str) -> str:
     """A text that stays on its line and moves no cursor."""
     return text if text.isprintable() else "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def quoted(text: str) -> str:
+    """A value that cannot be taken for several: in quotation marks, if it has what stands between them."""
+    shown = visible(text)
+    return msgspec.json.encode(shown).decode() if any(char in shown for char in ' ="') else shown
 
 
 class Quiet(logging.Handler):

@@ -20,10 +20,10 @@ from noetl.errors import RequestError
 from noetl.keychain.chain import checked, is_oauth2
 from noetl.keychain.environment import EnvironmentSource, variable_of
 from noetl.keychain.kinds import kind_named
-from noetl.keychain.local import stored_credentials
 from noetl.keychain.opening import open_keychain
 from noetl.keychain.stored import StoredCredentials
 from noetl.keychain.stored_source import ANY_KIND, StoredSource
+from noetl.safekeeping import opened
 from noetl.secret import Declared
 
 POSTGRES = "postgres_credential"
@@ -51,7 +51,12 @@ class Refused(Exception):
 
 def prove(settings: Settings, name: str, kind: str | None, *, is_connecting: bool) -> Proof:
     """Try a credential; `kind`: of one in a variable, which does not say."""
-    return asyncio.run(proved(settings, name, kind, is_connecting, SystemClock()))
+
+    async def tried() -> Proof:
+        async with opened(settings) as stored:
+            return await proved(settings, name, kind, is_connecting, SystemClock(), stored)
+
+    return asyncio.run(tried())
 
 
 async def proved(
@@ -60,10 +65,9 @@ async def proved(
     kind: str | None,
     is_connecting: bool,
     clock: Clock,
-    stored: StoredCredentials | None = None,
+    stored: StoredCredentials,
 ) -> Proof:
-    """The same, for whoever is in an event loop; `stored`: where credentials are kept, if not in the home."""
-    stored = stored or stored_credentials(settings, os.environ, clock)
+    """The same, for whoever is in an event loop and has the stored credentials at hand."""
     declared, origin = await _declared(settings, name, kind, stored)
     tried: list[str] = []
     proof = Proof(name=name, kind=declared.kind, origin=origin, tried=tried)

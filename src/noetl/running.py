@@ -19,8 +19,9 @@ from noetl.control.retention import Rule, Swept
 from noetl.embedded import Embedded, embedded, inbox_folder, results_folder
 from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
+from noetl.results.choices import results_stores_of
 from noetl.results.stores import Stores
-from noetl.server import reading_store
+from noetl.stores.opening import opened_store
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
 WAIT_SECONDS = 5.0
@@ -136,15 +137,22 @@ def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alo
     """
 
     async def swept() -> Swept:
-        results = Stores(results_folder(settings), settings.results_stores, is_alone=is_alone)
+        results = _results_of(settings, is_alone=is_alone)
         rule = Rule(keep_seconds=_seconds(settings.results_keep_days if keep_days is None else keep_days))
         try:
-            async with reading_store(settings) as store:
+            async with opened_store(settings, is_changing=False) as store:
                 return await retention.sweep(store, results, rule, SystemClock().now(), is_dry_run=is_dry_run)
         finally:
             await results.close()
 
     return {**asyncio.run(swept())._asdict(), "dry_run": is_dry_run}
+
+
+def _results_of(settings: Settings, *, is_alone: bool) -> Stores:
+    """Where results are kept: beside the store, or where the servers of a cluster keep them."""
+    if not settings.is_shared:
+        return Stores(results_folder(settings), settings.results_stores, is_alone=is_alone)
+    return Stores(settings.home / "results", results_stores_of(settings), is_alone=is_alone, is_shared=True)
 
 
 def _seconds(days: int | None) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from noetl.clock import SystemClock
 from noetl.config import Settings
@@ -19,18 +20,20 @@ from noetl.errors import RequestError
 from noetl.keychain.environment import PREFIX, variable_of
 from noetl.keychain.field_references import with_absolute_files
 from noetl.keychain.kinds import KINDS, NAMES, CredentialKind, kind_named, shortfall, unknown_fields, wanted
-from noetl.keychain.local import stored_credentials
+from noetl.keychain.local import keys_of, stored_credentials
 from noetl.keychain.stored import Credential, StoredCredentials
 from noetl.keychain.strongbox import REFERENCES, VALUES, Row
 
 __all__ = ["KINDS", "NAMES", "CredentialKind", "kind_named", "shortfall", "unknown_fields", "variable_of", "wanted"]
-__all__ += ["apply", "keep", "listed", "remove", "rotate"]
+__all__ += ["apply", "keep", "listed", "opened", "remove", "rotate"]
+
+Found = TypeVar("Found")
 
 
 def keep(settings: Settings, name: str, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Store a credential, encrypted, in place of the one with its name."""
     given = [Credential(name=name, kind=kind, fields=dict(fields))]
-    (row,) = asyncio.run(_stored(settings, is_changing=True).set_all(given, VALUES))
+    (row,) = _ask(settings, lambda stored: stored.set_all(given, VALUES), is_changing=True)
     return shown(row)
 
 
@@ -41,12 +44,12 @@ def apply(
     given = [
         Credential(name=name, kind=kind, fields=with_absolute_files(fields, folder)) for name, kind, fields in documents
     ]
-    return [shown(row) for row in asyncio.run(_stored(settings, is_changing=True).set_all(given, REFERENCES))]
+    return [shown(row) for row in _ask(settings, lambda stored: stored.set_all(given, REFERENCES), is_changing=True)]
 
 
 def listed(settings: Settings) -> list[dict[str, Any]]:
     """What can be had by name: stored credentials and documents, and NOETL_SECRET_ variables."""
-    rows = asyncio.run(_stored(settings).rows())
+    rows = _ask(settings, StoredCredentials.rows)
     variables = sorted(name for name, text in os.environ.items() if name.startswith(PREFIX) and text)
     shadows = {variable_of(row.name) for row in rows}
     found = [shown(row) | {"shadowed_by": _shadow(row, variables)} for row in rows]
@@ -78,14 +81,12 @@ def shown(row: Row) -> dict[str, Any]:
 
 
 def remove(settings: Settings, name: str) -> None:
-    stored = _stored(settings)
-
-    async def removed() -> None:
+    async def removed(stored: StoredCredentials) -> None:
         known = [row.name for row in await stored.rows()]
         if name not in known or not await stored.remove(name):
-            raise RequestError(f'there is no stored credential "{name}" in {settings.home}; {_advice(name, known)}')
+            raise RequestError(f'there is no stored credential "{name}" in {_where(settings)}; {_advice(name, known)}')
 
-    asyncio.run(removed())
+    _ask(settings, removed)
 
 
 def _advice(name: str, known: list[str]) -> str:
@@ -97,11 +98,10 @@ def _advice(name: str, known: list[str]) -> str:
 
 def rotate(settings: Settings) -> dict[str, Any]:
     """Seal everything with another key."""
-    stored = _stored(settings)
 
-    async def rotated() -> dict[str, Any]:
+    async def rotated(stored: StoredCredentials) -> dict[str, Any]:
         if not await stored.rows():
-            raise RequestError(f"there is no stored credential in {settings.home}, so there is nothing to rotate")
+            raise RequestError(f"there is no stored credential in {_where(settings)}, so there is nothing to rotate")
         rotation = await stored.rotate()
         return {
             "key_id": rotation.key_id,
@@ -111,13 +111,42 @@ def rotate(settings: Settings) -> dict[str, Any]:
             "keys_are_given": stored.keys.is_given,
         }
 
-    return asyncio.run(rotated())
+    return _ask(settings, rotated)
 
 
-def _stored(settings: Settings, *, is_changing: bool = False) -> StoredCredentials:
+def _where(settings: Settings) -> str:
+    return "the store that the servers share" if settings.is_shared else str(settings.home)
+
+
+def _ask(
+    settings: Settings, ask: Callable[[StoredCredentials], Awaitable[Found]], *, is_changing: bool = False
+) -> Found:
     if is_changing:
         _prepare_home(settings.home)
-    return stored_credentials(settings, os.environ, SystemClock())
+
+    async def asked() -> Found:
+        async with opened(settings) as stored:
+            return await ask(stored)
+
+    return asyncio.run(asked())
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[StoredCredentials]:
+    """The credentials of the home or, where servers share a store, those that they have: each has keys of its own."""
+    clock = SystemClock()
+    if not settings.is_shared:
+        yield stored_credentials(settings, os.environ, clock)
+        return
+    from noetl.cluster import StoredDocuments
+    from noetl.keychain.strongbox_records import RecordsStrongbox
+    from noetl.stores.opening import open_postgres
+
+    store = await open_postgres(settings.store_url)
+    try:
+        yield StoredCredentials(RecordsStrongbox(StoredDocuments(store)), keys_of(settings, os.environ), clock)
+    finally:
+        await store.close()
 
 
 def _prepare_home(home: Path) -> None:

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control.triggers import Triggers
 from noetl.dsl.schedule_documents import schedules_of
 from noetl.dsl.trigger_documents import triggers_of
-from noetl.errors import RequestError, StoreBusy
-from noetl.stores.contract import Store
-from noetl.stores.sqlite import SqliteStore
+from noetl.starting.triggers import Triggers
+from noetl.stores.opening import opened_store
 
 if TYPE_CHECKING:
-    from noetl.control.schedules import Schedules
+    from noetl.starting.schedules import Schedules
 
 Found = TypeVar("Found")
 
@@ -58,7 +55,7 @@ class OwnSchedules:
         return self._ask(lambda schedules: schedules.remove(name), is_changing=True)
 
     def _ask(self, ask: Callable[[Schedules], Awaitable[Found]], *, is_changing: bool = False) -> Found:
-        from noetl.control.schedules import Schedules  # with the library for cron, which triggers do without
+        from noetl.starting.schedules import Schedules  # with the library for cron, which triggers do without
 
         async def asked() -> Found:
             async with opened_store(self._settings, is_changing=is_changing) as store:
@@ -97,29 +94,3 @@ class OwnTriggers:
                 return await ask(Triggers(store, SystemClock()))
 
         return asyncio.run(asked())
-
-
-@asynccontextmanager
-async def opened_store(settings: Settings, *, is_changing: bool) -> AsyncIterator[Store]:
-    """The store of the settings; one that is only read may be in use."""
-    store = await _shared(settings) if settings.is_shared else await _own(settings, is_changing=is_changing)
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def _shared(settings: Settings) -> Store:
-    from noetl.stores.opening import open_postgres
-
-    return await open_postgres(settings.store_url)
-
-
-async def _own(settings: Settings, *, is_changing: bool) -> Store:
-    try:
-        return await SqliteStore.open(settings.store_path, is_read_only=not is_changing)
-    except StoreBusy as busy:
-        raise RequestError(
-            f"the store {settings.store_url} is in use by {busy.holder}, which alone can change it. If that is a "
-            f"server, ask it: add --server http://127.0.0.1:{settings.server_port}, or where it listens"
-        ) from None

@@ -112,7 +112,9 @@ def listening_socket(settings: Settings) -> socket.socket:
     """A bound socket; bound here, so that a port that is taken is an error of ours with words."""
     host, port = settings.server_host.strip("[]"), settings.server_port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named because asyncio sends at once (TCP_NODELAY) only on sockets that name it: else the body of
+    # an answer, and each event of a stream, waits up to 40 ms for the client to acknowledge what came before.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
@@ -192,5 +194,7 @@ def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
         )
         config.load()
     except (OSError, ssl.SSLError) as error:
-        raise OperatorError(f"server.tls_cert and server.tls_key cannot be used: {error}") from None
+        files = f"{settings.server_tls_cert}) and server.tls_key ({settings.server_tls_key}"
+        why = error.strerror if not isinstance(error, ssl.SSLError) else f"they are no such pair of PEM files ({error})"
+        raise OperatorError(f"server.tls_cert ({files}) cannot be used: {why}") from None
     return config

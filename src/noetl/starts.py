@@ -12,18 +12,18 @@ from noetl.api.parts import Parts
 from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.desk import Desk
-from noetl.control.firing import Scheduler
-from noetl.control.hooks import Hooks
 from noetl.control.metrics import NOTHING, Meters
-from noetl.control.schedules import Schedules
-from noetl.control.subscriptions import Subscriptions
-from noetl.control.trigger_starts import TriggerStarts
-from noetl.control.triggers import Triggers
 from noetl.dsl.trigger_documents import NatsSource
 from noetl.errors import MissingLibrary, OperatorError, RequestError
 from noetl.keychain.contract import Keychain
 from noetl.queues.subjects import Listener
 from noetl.secret import Declared, revealed
+from noetl.starting.firing import Scheduler
+from noetl.starting.hooks import Hooks
+from noetl.starting.schedules import Schedules
+from noetl.starting.subscriptions import Subscriptions
+from noetl.starting.trigger_starts import TriggerStarts
+from noetl.starting.triggers import Triggers
 from noetl.stores.contract import Store
 
 NATS = "nats"

@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
 from collections.abc import Callable
 
+from noetl import __version__
 from noetl.clock import Clock
 from noetl.config import Settings, cores
 from noetl.errors import RequestError
 from noetl.keychain.contract import Keychain
-from noetl.queues.contract import Transport
+from noetl.queues.contract import Profile, Transport
 from noetl.results.stores import Stores
 from noetl.runner.invoke import Invoker
 from noetl.runner.lease import Terms
 from noetl.runner.toolbox import Toolbox
 from noetl.runner.worker import Playbooks, Worker
 from noetl.tools.contract import Hands, ToolSettings
-from noetl.tools.registry import Declarations
+from noetl.tools.registry import Declarations, is_installed
 
 
 def start(
@@ -72,6 +75,19 @@ def make_worker(
         slots=settings.slots,
         chance=random.random,
         terms=Terms(lease_seconds=settings.lease_seconds, is_fenced=not is_embedded),
+    )
+
+
+def profile_of(settings: Settings, name: str, kinds: Declarations) -> Profile:
+    """What a worker of this process says of itself."""
+    return Profile(
+        worker=name,
+        pool=settings.pool,
+        slots=settings.slots,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        version=__version__,
+        kinds=tuple(sorted(kind for kind in kinds if kinds.can_run(kind) and is_installed(kinds[kind]))),
     )
 
 

@@ -18,10 +18,10 @@ from noetl.api.operations import Operation
 from noetl.api.parts import Parts
 from noetl.api.table import OPERATIONS
 from noetl.api_parts import Telling, embedded_parts
-from noetl.control.identity import ADMIN, AUTHOR, RUNNER, VIEWER, WORKER
 from noetl.control.prometheus import Prometheus
-from noetl.control.tokens import Grant, Tokens
 from noetl.embedded import Embedded, embedded
+from noetl.identity.roles import ADMIN, AUTHOR, RUNNER, VIEWER, WORKER
+from noetl.identity.tokens import Grant, Tokens
 from noetl.serving import serve
 from noetl.starts import Starts, with_starts
 from tests.control.parts import settings_of, text_of

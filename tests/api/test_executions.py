@@ -25,6 +25,7 @@ def as_json(document):
 # --- starting --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("RO-01")
 async def test_a_registered_playbook_is_started_by_its_path(api):
     await registered(api)
 
@@ -213,6 +214,19 @@ async def test_a_rerun_is_a_new_execution_that_goes_on_from_a_point(api):
     await api.engine.until_quiet(int(started["execution_id"]))
     _, shown = await api.ask("GET", f"{EXECUTIONS}/{started['execution_id']}")
     assert (status, shown["status"], started["execution_id"] != execution_id) == (201, "success", True)
+
+
+async def test_a_rerun_is_shown_with_the_values_and_the_text_that_it_runs_with(api):
+    execution_id = await api.run(WAITING)
+    mended = text_of(HELLO, "trial").decode()
+
+    _, started = await api.ask(
+        "POST", f"{EXECUTIONS}/{execution_id}/rerun", {"text": mended, "at": 3, "set": {"ctx.given": 7}}
+    )
+
+    await api.engine.until_quiet(int(started["execution_id"]))
+    _, shown = await api.ask("GET", f"{EXECUTIONS}/{started['execution_id']}")
+    assert (shown["version"], shown["ctx"]) == (2, {"given": 7, "greeting": "hello"})
 
 
 # --- what a token is for ---------------------------------------------------------------------------------------------

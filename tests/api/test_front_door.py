@@ -265,3 +265,15 @@ async def test_one_token_cannot_crowd_out_another(tmp_path, monkeypatch):
 
     assert mine == [200] * 5 + [429] * 3
     assert others == 200
+
+
+async def test_a_line_about_a_request_has_the_executions_number_and_nothing_else_of_the_path(api, caplog):
+    caplog.set_level("INFO", logger="noetl.api")
+    execution_id = await api.run(HELLO)
+
+    await api.ask("GET", f"/api/v1/executions/{execution_id}/summary")
+    await api.ask("GET", "/api/v1/executions/s3cret-canary/summary")
+
+    found, unknown = [record for record in caplog.records if record.message.endswith("/summary")]
+    assert (found.message, found.execution_id) == ("GET /api/v1/executions/{execution_id}/summary", execution_id)
+    assert "canary" not in str(vars(unknown))

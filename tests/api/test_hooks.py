@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from noetl.control.hooks import REFUSED_AFTER_SECONDS
+from noetl.starting.hooks import REFUSED_AFTER_SECONDS
 from tests.api.site import HELLO, site
 from tests.api.test_schedules import HEAD, TRIGGERS, apply, register
 from tests.control.parts import state_of

@@ -35,6 +35,17 @@ async def test_what_is_not_there_cannot_be_removed_or_tried(api):
         assert (status, problem["code"]) == (404, "unknown-credential")
 
 
+async def test_a_server_without_the_keys_says_so_and_keeps_nothing(api, tmp_path):
+    await api.ask("PUT", f"{KEYCHAIN}/orders_api", BODY)
+    (tmp_path / "keychain.keys").unlink()
+
+    status, problem = await api.ask("PUT", f"{KEYCHAIN}/other", BODY)
+
+    assert (status, problem["code"]) == (503, "keychain-unusable")
+    assert "keychain.keys" in problem["detail"]
+    assert [row["name"] for row in (await api.ask("GET", KEYCHAIN))[1]["credentials"]] == ["orders_api"]
+
+
 async def test_a_refusal_does_not_repeat_what_was_sent(api):
     bodies = (
         {"kind": SECRET, "fields": {"token": SECRET}},

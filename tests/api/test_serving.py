@@ -1,7 +1,9 @@
 """The API on a socket: where it listens, how it ends, and clients that take their time (security 20, 21)."""
 
 import asyncio
+import re
 import ssl
+import time
 
 import aiohttp
 import msgspec
@@ -10,6 +12,7 @@ import pytest
 from noetl import serving
 from noetl.errors import OperatorError, RequestError
 from noetl.serving import check_transport, is_loopback, listening_socket
+from noetl.testing.waiting import until
 from tests.api.site import HELLO, NONE, site
 from tests.control.parts import settings_of
 from tests.tools.tls_parts import Authority
@@ -47,6 +50,23 @@ def test_half_of_a_certificate_is_none(tmp_path):
         check_transport(msgspec.structs.replace(settings_of(tmp_path), server_tls_cert=tmp_path / "c"))
 
 
+async def test_on_a_connection_that_is_kept_no_answer_waits_for_an_acknowledgement(api):
+    reader, writer = await asyncio.open_connection(*address_of(api))
+    taken = []
+    for _ in range(21):
+        began = time.perf_counter()
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(re.search(rb"content-length: (\d+)", head)[1]))
+        taken.append(time.perf_counter() - began)
+    writer.close()
+
+    assert sorted(taken)[10] < ACKNOWLEDGED_LATE_SECONDS
+
+
+ACKNOWLEDGED_LATE_SECONDS = 0.038  # a client's system takes 40 ms, and then every answer but the first does
+
+
 async def test_a_port_that_is_taken_is_an_error_with_words(api, tmp_path):
     _, port = address_of(api)
 
@@ -54,12 +74,17 @@ async def test_a_port_that_is_taken_is_an_error_with_words(api, tmp_path):
         listening_socket(msgspec.structs.replace(settings_of(tmp_path), server_port=port))
 
 
-async def test_a_key_that_is_none_is_an_error_with_words(tmp_path):
-    for name in ("cert.pem", "key.pem"):
+@pytest.mark.parametrize(
+    ("there", "why"), [(("cert.pem", "key.pem"), "no such pair of PEM files"), ((), "No such file")]
+)
+async def test_a_certificate_that_is_none_is_an_error_that_names_the_files(tmp_path, there, why):
+    for name in there:
         (tmp_path / name).write_text("nonsense")
     files = {"server_tls_cert": tmp_path / "cert.pem", "server_tls_key": tmp_path / "key.pem"}
 
-    with pytest.raises(OperatorError, match=r"server\.tls_cert"):
+    with pytest.raises(
+        OperatorError, match=rf"server\.tls_cert \(.*cert\.pem\) and server\.tls_key \(.*key\.pem\).*{why}"
+    ):
         async with site(tmp_path, **files):
             pass
 
@@ -178,8 +203,7 @@ async def test_a_client_that_does_not_read_is_dropped(tmp_path, monkeypatch):
 
         others = [(await api.ask("GET", "/healthz", role=NONE))[0] for _ in range(20)]
         lines = tmp_path / "noetl.log"
-        while not (lines.exists() and "client_too_slow" in lines.read_text()):
-            await asyncio.sleep(0.05)
+        await until(lambda: lines.exists() and "client_too_slow" in lines.read_text())
         writer.close()
 
     assert others == [200] * 20

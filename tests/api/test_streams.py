@@ -2,10 +2,13 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from noetl.api import events
+from noetl.api.app import make_app
 from noetl.control import listening
+from noetl.testing.clocks import ShiftedClock
 from tests.api.site import HELLO, WAITING, site
 
 EXECUTIONS = "/api/v1/executions"
@@ -144,3 +147,21 @@ async def test_a_stream_ends_with_its_token(api, monkeypatch):
     await asyncio.wait_for(asyncio.gather(*arriving), 5)
 
     assert ["not known any more" in stream.comments[-1] for stream in streams] == [True, True]
+
+
+async def test_what_is_measured_of_a_request_ends_with_the_head_of_its_answer(api):
+    clock = ShiftedClock()
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {api.tokens['viewer']}".encode())]
+    path = stream_of(await api.run(HELLO))
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+
+    async def send(message):
+        if message["type"] == "http.response.body":
+            clock.shift_seconds += 3600
+
+    app = make_app(msgspec.structs.replace(api.parts, clock=clock))
+    await app({**scope, "headers": headers, "server": ("127.0.0.1", 80), "client": None}, asyncio.Event().wait, send)
+
+    _, _, text = await api.raw("GET", "/metrics")
+    (line,) = [one for one in text.decode().splitlines() if "request_seconds_sum" in one and "events/stream" in one]
+    assert float(line.rpartition(" ")[2]) < 3600

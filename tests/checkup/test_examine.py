@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from noetl.checkup import machine
+from noetl.checkup.clocks import clock_finding
 from noetl.checkup.examine import examine
+from noetl.checkup.servers import workers_finding
 from noetl.checkup.work import named
 from noetl.config import Settings
 
@@ -78,3 +80,26 @@ def test_an_extra_that_the_settings_need_and_is_missing_is_named(tmp_path, monke
 )
 def test_a_long_list_is_cut_and_counted(ids, says):
     assert named(ids, "execution") == says
+
+
+@pytest.mark.parametrize(
+    ("there", "state", "says"),
+    [
+        (100.4, "ok", "the server is 0.400 s ahead of this machine"),
+        (97.0, "warn", "the server is 3.000 s behind this machine"),
+        (161.0, "fail", "the server is 61.000 s ahead of this machine"),
+    ],
+)
+def test_a_clock_is_judged_by_the_middle_of_the_question(there, state, says):
+    found = clock_finding("servers", "the server", there, asked_at=99.5, answered_at=100.5)
+
+    assert (found.name, found.state, found.says) == ("clock", state, says)
+
+
+def test_workers_of_another_version_than_the_servers_are_told_of():
+    same = workers_finding("servers", "2 seen", {"1.0"}, "1.0")
+    mixed = workers_finding("servers", "2 seen", {"1.0", "0.9"}, "1.0")
+
+    assert (same.state, same.says) == ("ok", "2 seen")
+    assert (mixed.state, mixed.says) == ("warn", "2 seen, some of version 0.9")
+    assert "upgrade" in mixed.fix

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from noetl import __version__
 from noetl.cli import exits
 from noetl.cli import main as run_main
-from noetl.cli.main import VERBS, Verb, noetl
+from noetl.cli.main import SPELT_ELSEWHERE, VERBS, Verb, noetl
 
 FULL = Path("/dev/full")
 
@@ -74,6 +74,25 @@ def test_an_unknown_verb_is_answered_with_the_near_miss_or_the_list(word, advice
     said = capsys.readouterr().err
     assert f'noetl has no command "{word}"' in said
     assert advice in said
+
+
+@pytest.mark.spec("UP-10")
+@pytest.mark.parametrize(("word", "verb"), [("status", "show"), ("exec", "run")])
+def test_verbs_that_clients_of_the_public_noetl_call_mean_the_same(word, verb, capsys):
+    assert run_main([word, "--help"]) == exits.DONE
+    asked = capsys.readouterr().out
+    assert run_main([verb, "--help"]) == exits.DONE
+
+    assert asked.partition("\n")[2] == capsys.readouterr().out.partition("\n")[2]
+
+
+@pytest.mark.spec("UP-10")
+@pytest.mark.parametrize(("word", "verb"), SPELT_ELSEWHERE.items())
+def test_verbs_of_the_public_noetl_that_are_called_otherwise_here_are_pointed_to(word, verb, capsys):
+    assert run_main([word]) == exits.WRONG_INPUT
+
+    assert f'did you mean "{verb}"?' in capsys.readouterr().err
+    assert verb.split()[0] in VERBS
 
 
 def test_an_unknown_option_is_a_usage_error(capsys):

@@ -230,6 +230,25 @@ def test_ctrl_c_detaches_and_says_how_to_cancel(server, ask, here):
     assert document(ask("show", number, "--format", "json"))["status"] == "cancelled"
 
 
+def test_a_run_that_nobody_takes_says_why_and_so_does_show(tmp_path):
+    (tmp_path / "greet.yaml").write_text(GREET)
+    with serving(tmp_path / ".noetl", NOETL_SERVER_WORKERS="false") as server:
+        running = popen("run", "greet.yaml", "--server", server.url, here=tmp_path)
+        lines = [running.stderr.readline() for _ in range(3)]
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=20)
+        shown = [noetl("show", "last", "--server", server.url, *more, home=tmp_path) for more in ((), JSON)]
+
+    reason = '1 job waits and no worker polls the pool "default": start one with `noetl worker start --pool default`'
+    assert reason in lines[2]
+    assert reason in shown[0].stdout
+    [unserved] = document(shown[1])["unserved"]
+    assert (unserved["pool"], unserved["jobs"]) == ("default", 1)
+
+
+JSON = ("--format", "json")
+
+
 def popen(*words, here):
     return subprocess.Popen(
         [sys.executable, "-m", "noetl", *words],

@@ -7,14 +7,13 @@ taken away. Servers, workers and command lines share one home, and with it the t
 import http.client
 import json
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noetl.testing.services import Restartable, restarting_nats, restarting_postgres
+from noetl.testing.services import Restartable, free_port, restarting_nats, restarting_postgres
 from tests.cluster.processes import LOOK_SECONDS, Program
 
 READY_SECONDS_MAX = 60.0
@@ -144,12 +143,6 @@ def exchange(url: str, method: str, path: str, headers: dict[str, str], body: An
         return Answer(response.status, json.loads(text) if is_json else text.decode())
     finally:
         connection.close()
-
-
-def free_port() -> int:
-    """One that nobody has now: a server that is started again must be where it was."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @contextmanager

@@ -4,8 +4,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from noetl.config import LEASE_SECONDS
 from noetl.engine.commands import JobAdded, JobGone, JobParked, JobReady, Key, Report
-from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, LEASE_SECONDS, STALE, Queue
+from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, STALE, Queue
 from noetl.queues.memory import MemoryQueue
 from noetl.testing.queue_suite import QueueSuite
 

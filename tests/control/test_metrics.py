@@ -12,29 +12,19 @@ from noetl.control.collectors import POOLS_MAX
 from noetl.control.metrics import FIRED, Meters
 from noetl.control.outlook import Outlook, PoolWorkers, workers_by_pool
 from noetl.control.prometheus import Prometheus
-from noetl.control.roster import SILENT_SECONDS, Roster
 from noetl.engine.events import TaskDone, TaskStarted
 from noetl.errors import Unreachable
+from noetl.identity.roster import SILENT_SECONDS, Roster
 from noetl.queues.contract import Profile
 from noetl.stores.memory import MemoryStore
 from noetl.stores.shared import PoolRow
+from noetl.testing.clocks import ClockByHand
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")
 DASHBOARD = ROOT / "deploy" / "grafana" / "noetl.json"
 TASK = {"ts": 1.0, "run": 1, "iter": -1, "task": "fetch", "visit": 1, "attempt": 1}
 SERIES = ("_bucket", "_sum", "_count")
-
-
-class Clock:
-    def __init__(self):
-        self.seconds = 1000.0
-
-    def now(self):
-        return self.seconds
-
-    def monotonic(self):
-        return self.seconds
 
 
 def pool(name="default", ready=1, wait=2.5):
@@ -117,6 +107,14 @@ async def test_what_the_parts_tell_is_what_a_scrape_shows(meters):
     assert found["noetl_polls_waiting",] == 5
 
 
+async def test_what_may_never_happen_is_shown_as_nothing_from_the_start(meters):
+    found = await scraped(meters)
+
+    assert [found["noetl_reports_total", ("answer", word)] for word in ("ok", "dup", "stale")] == [0, 0, 0]
+    assert found["noetl_executions_ended_total", ("status", "failed")] == 0
+    assert found["noetl_schedule_firings_total", ("outcome", "failed")] == 0
+
+
 def documented():
     """name: (type, labels), from the table of the page."""
     rows = re.findall(r"^\| `(noetl_\w+)` \| (\w+)[^|]*\|([^|]*)\|", PAGE, re.MULTILINE)
@@ -196,7 +194,7 @@ async def test_a_store_that_is_away_costs_the_pools_and_not_the_page(meters):
 
 
 async def test_a_store_is_not_asked_more_than_once_a_second():
-    clock, asked = Clock(), []
+    clock, asked = ClockByHand(1000.0), []
 
     async def pools():
         asked.append(clock.monotonic())
@@ -222,7 +220,7 @@ async def test_two_servers_in_one_process_count_apart():
 
 
 async def test_workers_that_fell_silent_are_not_counted():
-    clock = Clock()
+    clock = ClockByHand()
     roster = Roster(MemoryStore(), clock)
 
     async def is_standing(_parent):

@@ -29,32 +29,17 @@ from noetl.results.contract import Results
 from noetl.results.memory import MemoryResults
 from noetl.stores.contract import RUNNING, SUCCESS, Append, Batch, Execution
 from noetl.stores.memory import MemoryStore
+from noetl.testing.clocks import ClockByHand
 
 DAY = 24 * 3600.0
 encode = msgspec.json.encode
-
-
-class Clock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.time = 1_800_000_000.0
-
-    def now(self) -> float:
-        return self.time
-
-    def monotonic(self) -> float:
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 class World:
     """A store of logs and one of results, with a clock that a test moves."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.clock = ClockByHand()
         self.store = MemoryStore()
         self.results = MemoryResults(self.clock)
         self.heads: dict[int, int] = {}
@@ -110,10 +95,10 @@ def world() -> World:
 @pytest.mark.spec("RS-08")
 async def test_an_orphan_goes_after_a_day_and_not_before(world: World) -> None:
     await world.put("orphan")
-    world.clock.time += GRACE_SECONDS
+    world.clock.seconds += GRACE_SECONDS
 
     early = await world.sweep()
-    world.clock.time += 1
+    world.clock.seconds += 1
     late = await world.sweep()
 
     assert (early.removed, early.kept) == (0, 1)
@@ -124,7 +109,7 @@ async def test_an_orphan_goes_after_a_day_and_not_before(world: World) -> None:
 async def test_an_unfinished_execution_keeps_what_it_names_whatever_the_ttl(world: World) -> None:
     reference = await world.put("wanted")
     await world.begin(world.done(lasting(reference, 1.0)))
-    world.clock.time += 400 * DAY
+    world.clock.seconds += 400 * DAY
 
     swept = await world.sweep(keep_seconds=0.0)
 
@@ -142,12 +127,12 @@ async def test_an_ended_execution_keeps_it_until_its_time_has_passed(
 ) -> None:
     reference = await world.put("wanted")
     execution_id = await world.begin(world.done(lasting(reference, ttl)))
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
     await world.end(execution_id)
 
-    world.clock.time += min(lasts, 1000 * DAY) - 1
+    world.clock.seconds += min(lasts, 1000 * DAY) - 1
     before = await world.sweep(keep_seconds=keep_seconds)
-    world.clock.time += 2
+    world.clock.seconds += 2
     after = await world.sweep(keep_seconds=keep_seconds)
 
     assert before.removed == 0
@@ -159,7 +144,7 @@ async def test_the_longest_of_several_mentions_counts(world: World) -> None:
     reference = await world.put("wanted")
     for ttl in (1.0, 30 * DAY, 2.0):
         await world.end(await world.begin(world.done(lasting(reference, ttl))))
-    world.clock.time += 20 * DAY
+    world.clock.seconds += 20 * DAY
 
     assert (await world.sweep()).removed == 0
 
@@ -174,9 +159,9 @@ async def test_a_result_keeps_what_its_content_names_to_any_depth(world: World) 
     holder = await world.begin(world.done(lasting(outer, 10 * DAY)))
     await world.end(holder)
 
-    world.clock.time += 5 * DAY
+    world.clock.seconds += 5 * DAY
     while_held = await world.sweep()
-    world.clock.time += 6 * DAY
+    world.clock.seconds += 6 * DAY
     afterwards = await world.sweep()
 
     assert (while_held.removed, while_held.kept) == (0, 3)
@@ -187,7 +172,7 @@ async def test_a_result_keeps_what_its_content_names_to_any_depth(world: World) 
 async def test_a_bare_locator_in_a_text_is_a_mention(world: World) -> None:
     reference = await world.put("wanted")
     await world.end(await world.begin(world.done(f"see {reference.locator}!")))
-    world.clock.time += 100 * DAY
+    world.clock.seconds += 100 * DAY
 
     assert (await world.sweep()).removed == 0
 
@@ -195,9 +180,9 @@ async def test_a_bare_locator_in_a_text_is_a_mention(world: World) -> None:
 @pytest.mark.spec("RS-08")
 async def test_what_a_task_stored_days_ago_is_kept_while_the_task_runs(world: World) -> None:
     execution_id = await world.begin(TaskStarted(ts=world.clock.now(), run=1, task="t", kind="transfer"))
-    world.clock.time += 60
+    world.clock.seconds += 60
     await world.put("not recorded yet")
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
 
     while_it_runs = await world.sweep()
     await world.append(execution_id, TaskDone(ts=world.clock.now(), run=1, task="t", do="continue"))
@@ -213,7 +198,7 @@ async def test_what_a_task_stored_days_ago_is_kept_while_the_task_runs(world: Wo
 async def test_a_task_that_left_its_worker_holds_nothing_up(world: World, event: Event) -> None:
     await world.begin(TaskStarted(ts=world.clock.now(), run=1, task="t", kind="playbook"), event)
     await world.put("orphan")
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
 
     assert (await world.sweep()).removed == 1
 
@@ -221,7 +206,7 @@ async def test_a_task_that_left_its_worker_holds_nothing_up(world: World, event:
 @pytest.mark.spec("RS-08")
 async def test_what_was_stored_again_stays(world: World) -> None:
     await world.put("orphan")
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
     await world.put("orphan")
 
     assert (await world.sweep()).removed == 0
@@ -231,7 +216,7 @@ async def test_what_was_stored_again_stays(world: World) -> None:
 async def test_what_is_recorded_while_the_sweep_looks_is_kept(world: World) -> None:
     """A dead result that a run takes up again, between the reading of the logs and the removing."""
     reference = await world.put("taken up again")
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
 
     class Meanwhile(MemoryResults):
         async def walk(self) -> AsyncIterator[Any]:
@@ -252,7 +237,7 @@ async def test_what_is_recorded_while_the_sweep_looks_is_kept(world: World) -> N
 async def test_a_dry_run_removes_nothing_and_counts_the_same(world: World) -> None:
     for number in range(5):
         await world.put(number)
-    world.clock.time += 2 * DAY
+    world.clock.seconds += 2 * DAY
 
     dry = await world.sweep(is_dry_run=True)
     stored = await world.stored()
@@ -266,7 +251,7 @@ async def test_a_store_that_cannot_be_read_loses_nothing(world: World) -> None:
     names_others = await world.put(["list"])
     await world.put("orphan")
     await world.begin(world.done(names_others.as_data()))
-    world.clock.time += 2 * DAY
+    world.clock.seconds += 2 * DAY
 
     class Unreachable(MemoryResults):
         def walk(self) -> AsyncIterator[Any]:
@@ -310,7 +295,7 @@ async def test_every_kind_of_text_keeps_what_it_names(world: World, content_type
     inner = await world.put("inner")
     outer = await world.put(inner.locator, content_type)
     await world.begin(world.done(outer.as_data()))
-    world.clock.time += 10 * DAY
+    world.clock.seconds += 10 * DAY
 
     assert (await world.sweep()).removed == 0
 
@@ -396,7 +381,7 @@ class Retention(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from((1.0, 3600.0, DAY, 10 * DAY)))
     def time_goes_by(self, seconds: float) -> None:
-        self.world.clock.time += seconds
+        self.world.clock.seconds += seconds
 
     @rule(keep_seconds=st.sampled_from((math.inf, 0.0, 7 * DAY)))
     def sweep(self, keep_seconds: float) -> None:

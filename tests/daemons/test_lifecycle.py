@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 
@@ -12,17 +11,12 @@ from noetl import clictl
 from noetl.config import load
 from noetl.daemons.log_files import numbered
 from noetl.errors import AlreadyRunning, DidNotStart, OperatorError, RequestError
+from noetl.testing.services import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")]
 
 PROGRAM = (sys.executable, "-m", "tests.daemons.stand_in")
 ROOT = Path(__file__).parent.parent.parent
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Machine:

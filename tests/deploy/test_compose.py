@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from noetl.config import load
-from noetl.control.tokens import TOKEN
+from noetl.identity.tokens import TOKEN
 from tests.deploy.texts import COMPOSE, compose
 
 NEEDS_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")

@@ -1,7 +1,8 @@
 """A PostgreSQL store of which chosen calls fail: before they are done, after they were done (so that nobody knows
-whether they stand), or late. For tests of what servers make of that."""
+whether they stand), late, or with the whole process standing still afterwards. For tests of what servers make of it."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -10,19 +11,25 @@ from noetl.errors import Unreachable
 from noetl.stores.postgres import PostgresStore
 from noetl.stores.shared import Transaction
 
-BEFORE, AFTER, LATE, WELL = "before", "after", "late", ""
+BEFORE, AFTER, LATE, FROZEN, WELL = "before", "after", "late", "frozen", ""
 LATE_SECONDS = 0.1
+FROZEN_SECONDS = 2.0
 Answer = TypeVar("Answer")
 
 
 class Faults:
-    """Which calls go wrong: a word for each, by its number; none once it is over."""
+    """Which calls go wrong: a word for each, by its number. None before it has begun, none once enough went wrong."""
 
-    def __init__(self, plan: Callable[[int], str]) -> None:
+    def __init__(self, plan: Callable[[int], str], made_max: int) -> None:
         self.plan = plan
+        self.made_max = made_max
         self.calls = 0
         self.made = 0
-        self.is_over = False
+        self.has_begun = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.made >= self.made_max
 
     async def around(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
         word = self._next()
@@ -31,12 +38,14 @@ class Faults:
         if word == LATE:
             await asyncio.sleep(LATE_SECONDS)
         answer = await call()
+        if word == FROZEN:
+            time.sleep(FROZEN_SECONDS)  # nothing of its event loop runs, as when a process is stopped
         if word == AFTER:
             raise Unreachable("a fault of the test, after the call")
         return answer
 
     def _next(self) -> str:
-        if self.is_over:
+        if not self.has_begun or self.is_over:
             return WELL
         self.calls += 1
         word = self.plan(self.calls)

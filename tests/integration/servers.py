@@ -14,9 +14,9 @@ from noetl.clock import SystemClock
 from noetl.cluster import ClusterServer, opened
 from noetl.config import Settings
 from noetl.control.requests import RunRequest
-from noetl.control.tokens import Grant
 from noetl.dsl.model import Playbook
 from noetl.embedded import kinds_of
+from noetl.identity.tokens import Grant
 from noetl.keychain.opening import open_keychain
 from noetl.queues.contract import Profile
 from noetl.queues.direct import DirectTransport
@@ -24,6 +24,7 @@ from noetl.results.stores import Stores
 from noetl.runner.worker import Worker
 from noetl.stores.contract import LIVE, Execution
 from noetl.stores.postgres import PostgresStore
+from noetl.testing.waiting import until
 from noetl.worker import make_worker
 
 SECONDS_MAX = 60.0
@@ -72,7 +73,9 @@ class Server:
             kinds=kinds_of(self.settings),
             is_embedded=False,
         )
-        self.cluster.revoke = lambda revoked: [worker.revoke(one.key) for one in revoked if one.worker == worker.name]
+        self.cluster.revoke = lambda revoked: worker.revoked(
+            [(one.key, one.lease) for one in revoked if one.worker == worker.name]
+        )
         self.tasks += [asyncio.create_task(worker.run()), asyncio.create_task(worker.beat())]
         self.worker = worker
         return worker
@@ -94,9 +97,7 @@ class Server:
         return row
 
     async def until(self, is_so: Any) -> None:
-        async with asyncio.timeout(SECONDS_MAX):
-            while not await is_so():
-                await asyncio.sleep(LOOK_SECONDS)
+        await until(is_so)
 
     async def die(self) -> None:
         """As if by kill -9: nothing is finished, nothing is told to anybody."""

@@ -3,21 +3,16 @@
 import json
 import os
 import signal
-import socket
 import sys
 from urllib.request import Request, urlopen
 
+import psycopg
 import pytest
 
+from noetl.testing.services import free_port
 from tests.cli.running import GREET, document, noetl
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Home:
@@ -51,6 +46,9 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path, database_url, nats_url):
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")  # a new home gets tokens from an empty store only
+        connection.execute("CREATE SCHEMA public")
     found = Home(tmp_path, database_url, nats_url)
     yield found
     for pid_file in (tmp_path / ".noetl" / "run").glob("*.pid"):
@@ -67,6 +65,7 @@ def test_two_servers_and_a_worker_live_in_one_home(home):
     home.ask_for_an_execution(server["NOETL_SERVER_URL"])
 
     alone = [home.findings(**home.store)["work pool default"], home.findings(code=0, **server)["servers pool default"]]
+    shown = document(home("show", "last", "--format", "json", **server))["unserved"]
     home("worker", "start", "--processes", "1", "--detach")  # it knows no store
     ran = document(home("run", "greet.yaml", "--format", "json", **server))
     scaled = home.rows("worker", "scale", "2")
@@ -81,10 +80,37 @@ def test_two_servers_and_a_worker_live_in_one_home(home):
         ("warn", "1 ready, 0 at work, 0 parked; no worker polls it"),
         ("warn", "1 ready, 0 at work, 0 parked, 0 workers"),
     ]
+    assert [(one["pool"], one["jobs"]) for one in shown] == [("default", 1)]
     assert ran["status"] == "success"
+    assert seen["servers clock"][0] == "ok"
     assert (scaled["before"], scaled["processes"]) == (1, 2)
     assert seen["servers workers"] == ("ok", "2 seen")
     assert [row["port"] for row in left] == [ports[1]]
+
+
+LARGE = """apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: large}
+workflow: [{step: start, tool: {kind: noop, input: {text: "{{ 'x' * 100000 }}"}}}]
+"""
+
+
+@pytest.mark.spec("RS-08")
+def test_results_of_a_cluster_are_swept_on_a_servers_machine(home):
+    home("server", "start", "--port", str(free_port()), "--detach", **home.store)
+    (row,) = home.rows("server", "status")
+    home("worker", "start", "--processes", "1", "--detach")
+    (home.folder / "large.yaml").write_text(LARGE)
+    ran = document(home("run", "large.yaml", "--format", "json", NOETL_SERVER_URL=row["url"]))
+
+    refused = home("sweep", "--format", "json", code=2, NOETL_SERVER_URL=row["url"])
+    swept = home.rows("sweep", "--keep-days", "0", "--remote", **home.store)
+    home("worker", "stop")
+    home("server", "stop")
+
+    assert ran["status"] == "success"
+    assert "run noetl sweep on its machine" in refused.stderr
+    assert (swept["removed"], swept["kept"] > 0) == (0, True)  # what is younger than a day stays, and is found
 
 
 def test_the_doctor_looks_into_postgresql_and_nats(home):

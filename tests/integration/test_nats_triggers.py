@@ -15,21 +15,13 @@ from noetl.dsl.trigger_documents import triggers_of
 from noetl.errors import RequestError
 from noetl.queues.subjects import LATER, Delivered
 from noetl.starts import Starts, refuse_own_subjects
+from noetl.testing.waiting import until
 from tests.control.parts import opened, state_of, text_of
 
 pytestmark = pytest.mark.slow
 
-WAIT_SECONDS_MAX = 30.0
-LOOK_SECONDS = 0.02
 PLAYBOOK = "workflow: [{step: only, tool: {kind: noop}}]"
 HEAD = "apiVersion: noetl.io/v2\nkind: Trigger\nmetadata: {name: messages}\nspec:\n  playbook: {path: trial}\n"
-
-
-async def until(is_so):
-    async with asyncio.timeout(WAIT_SECONDS_MAX):
-        while not (found := await is_so()):
-            await asyncio.sleep(LOOK_SECONDS)
-        return found
 
 
 class Stage:

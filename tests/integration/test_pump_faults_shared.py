@@ -7,12 +7,14 @@ faults stop everything must end, once, and every log must hold.
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from noetl.control import rescue, shared_following, shared_sitting
 from noetl.control.live import folded
@@ -22,13 +24,14 @@ from noetl.errors import PASSING, WrongState
 from noetl.runner import execute
 from noetl.stores.contract import INCIDENT, LIVE
 from noetl.stores.postgres import PostgresStore
-from tests.integration.faulty import AFTER, BEFORE, LATE, WELL, Faults, FaultyStore
+from tests.integration.faulty import AFTER, BEFORE, FROZEN, LATE, WELL, Faults, FaultyStore
 from tests.integration.servers import Server, serving
 
 pytestmark = pytest.mark.slow
 
 LEASE_SECONDS = 1.0
 SECONDS_MAX = 30.0
+FAULTS_MIN, FAULTS_MAX = 4, 20
 LOOK_SECONDS = 0.02
 BODIES = {
     "loop": """
@@ -104,6 +107,14 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "PARK_AFTER_SECONDS", 0.2)
 
 
+@pytest_asyncio.fixture
+async def eye(database_url: str) -> AsyncIterator[PostgresStore]:
+    """The same store, without faults."""
+    store = await PostgresStore.open(database_url)
+    yield store
+    await store.close()
+
+
 async def insisted(ask: Callable[[], Any]) -> Any:
     """As a client does: ask until it is answered."""
     async with asyncio.timeout(SECONDS_MAX):
@@ -171,28 +182,25 @@ def mixed(seed: int, parts: dict[str, float]) -> Callable[[int], str]:
 @pytest.mark.parametrize("plan_of", PLANS)
 async def test_whatever_call_to_the_store_fails_everything_ends_once(
     database_url: str,
+    eye: PostgresStore,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     plan_of: Callable[[int], Callable[[int], str]],
     seed: int,
 ) -> None:
     caplog.set_level(logging.ERROR)
-    faults = Faults(plan_of(seed))
-    faults.is_over = True
+    faults = Faults(plan_of(seed), FAULTS_MAX)
     store = await FaultyStore.over(database_url, LEASE_SECONDS, faults)
-    eye = await PostgresStore.open(database_url)
     async with serving(database_url, tmp_path, lease_seconds=LEASE_SECONDS, store=store) as server:
         await server.register(CHILD, "faults/child")
         await server.register(ENDLESS_CHILD, "faults/endless")
         run = f"{plan_of(0)!r}{seed}"
-        faults.is_over = False
+        faults.has_begun = True
 
         starts = [started(server, name, body, f"{run}{name}") for name, body in BODIES.items()]
         ids = await asyncio.gather(*starts)
         endless = await started(server, "endless-caller", ENDLESS, f"{run}endless")
         await cancelled(server, endless)
-        await asyncio.sleep(0.5)
-        faults.is_over = True
         statuses = await all_ended(eye, [*ids, endless])
         children = [child for caller in (*ids, endless) for child in await eye.children(caller)]
         ended = await all_ended(eye, [child.id for child in children])
@@ -200,10 +208,65 @@ async def test_whatever_call_to_the_store_fails_everything_ends_once(
         assert list(statuses.values()) == ["success"] * len(ids) + ["cancelled"], [
             await told(eye, execution_id) for execution_id, status in statuses.items() if status != "success"
         ]
-        assert faults.made > 5
+        assert faults.made >= FAULTS_MIN
         assert [(await folded(eye, execution_id)).ctx for execution_id in ids] == [{"seen": 12}] * len(ids)
         assert set(ended.values()) <= {"success", "cancelled"}
         for execution_id in (*statuses, *ended):
             await assert_sound(eye, execution_id)
         assert [record.message for record in caplog.records if "strand" in str(getattr(record, "action", ""))] == []
-    await eye.close()
+
+
+# --- a server that stands still --------------------------------------------------------------------------------------
+
+FROZEN_AT = (25, 45, 70)  # of its calls
+
+
+class Zombie:
+    """A server with a worker, in a thread with an event loop of its own, which stands still after some of its calls."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.faults = Faults(lambda number: FROZEN if number in FROZEN_AT else WELL, len(FROZEN_AT))
+        self.is_there, self.is_over = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    async def _serve(self) -> None:
+        store = await FaultyStore.over(self.url, LEASE_SECONDS, self.faults)
+        async with serving(self.url, self.folder, "zombie", lease_seconds=LEASE_SECONDS, store=store):
+            self.faults.has_begun = True
+            self.is_there.set()
+            await asyncio.to_thread(self.is_over.wait)
+
+    async def __aenter__(self) -> "Zombie":
+        self.thread.start()
+        assert await asyncio.to_thread(self.is_there.wait, SECONDS_MAX)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.is_over.set()
+        await asyncio.to_thread(self.thread.join, SECONDS_MAX)
+
+
+@pytest.mark.spec("RO-03", "EV-05")
+async def test_a_server_that_stood_still_for_longer_than_a_lease_spoils_nothing(
+    database_url: str, eye: PostgresStore, tmp_path: Path
+) -> None:
+    async with (
+        Zombie(database_url, tmp_path) as zombie,
+        serving(database_url, tmp_path, "other", lease_seconds=LEASE_SECONDS) as server,
+    ):
+        await server.register(CHILD, "faults/child")
+
+        named = [(f"{name}{turn}", body) for turn in range(3) for name, body in BODIES.items()]
+        ids = [await started(server, name, body, f"zombie{name}") for name, body in named]
+        statuses = await all_ended(eye, ids)
+        async with asyncio.timeout(SECONDS_MAX):
+            while not zombie.faults.is_over:
+                await asyncio.sleep(LOOK_SECONDS)
+        children = [child.id for caller in ids for child in await eye.children(caller)]
+
+        assert set(statuses.values()) == {"success"}
+        assert len(children) == 3
+        for execution_id in (*ids, *children):
+            await assert_sound(eye, execution_id)

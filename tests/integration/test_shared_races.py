@@ -279,13 +279,13 @@ async def test_a_job_that_cannot_be_read_keeps_no_other_from_being_handed_out(
 
 async def test_a_poll_that_comes_as_a_job_gets_ready_does_not_wait(database_url: str, tmp_path: Path) -> None:
     async with serving(database_url, tmp_path, is_working=False) as server:
-        await claimed(server)
         for _ in range(5):
-            execution_id = await server.start(ONE)
+            _, first = await claimed(server, UNDONE)
+            await in_one_batch(server, report(first, 1, [*begun(first), *ended(first)]))
 
-            [work] = await server.cluster.handing.poll(ME, 1, SOON_SECONDS)
+            [second] = await server.cluster.handing.poll(ME, 1, SOON_SECONDS)
 
-            assert work.execution_id == execution_id
+            assert (second.execution_id, second.step) == (first.execution_id, "only")
 
 
 # --- what passes -----------------------------------------------------------------------------------------------------
@@ -317,6 +317,20 @@ async def test_a_place_of_results_that_is_away_makes_no_incident(database_url: s
 
         assert word == ACCEPTED
         assert (await folded(server.store, execution_id)).status == "running"
+
+
+async def test_whoever_watches_with_a_fault_hurts_no_execution(database_url: str, tmp_path: Path) -> None:
+    async with serving(database_url, tmp_path) as server:
+
+        def fails(*_: Any) -> None:
+            raise ZeroDivisionError
+
+        for pump in server.cluster.pumps.pumps:
+            pump.observer = fails
+
+        execution_id = await server.start(UNDONE)
+
+        assert (await server.ended(execution_id)).status == "success"
 
 
 async def test_a_batch_that_failed_is_forgotten_before_anything_else(database_url: str, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from noetl.control.firing import Scheduler, decoded
 from noetl.control.requests import RunRequest
-from noetl.control.schedule_state import ROOM
-from noetl.control.schedules import Schedules
 from noetl.errors import Unreachable
-from tests.control.schedules import NOON, HandClock, document
-from tests.control.test_firing import Unlucky
+from noetl.starting.firing import Scheduler, decoded
+from noetl.starting.schedule_state import ROOM
+from noetl.starting.schedules import Schedules
 from tests.integration.servers import HEAD, serving
+from tests.starting.schedules import NOON, HandClock, document
+from tests.starting.test_firing import Unlucky
 
 pytestmark = pytest.mark.slow
 

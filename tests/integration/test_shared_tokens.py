@@ -6,12 +6,12 @@ import json
 import pytest
 
 from noetl.clock import SystemClock
-from noetl.control import first_tokens, token_files
-from noetl.control.identity import ADMIN, WORKER
 from noetl.errors import Forbidden
+from noetl.identity import first_tokens, token_files
+from noetl.identity.roles import ADMIN, WORKER
 from noetl.stores.postgres import PostgresStore
 from tests.cli.running import noetl
-from tests.control.access_parts import World, profile
+from tests.identity.access_parts import World, profile
 
 SERVERS = 8
 

@@ -9,7 +9,8 @@ import pytest
 
 from noetl.engine.commands import Key
 from noetl.queues.contract import Member
-from tests.integration.worker_stage import Stage, is_alive, staged, until
+from noetl.testing.waiting import until
+from tests.integration.worker_stage import Stage, is_alive, staged
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,9 @@ from noetl.engine.state import Progress
 from noetl.queues.contract import PlaybookText
 from noetl.testing.nats_stage import NatsStage
 from noetl.testing.office import TOKEN, Office
+from noetl.testing.waiting import until
 
-WAIT_SECONDS_MAX = 30.0
-LOOK_SECONDS = 0.02
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: t}\n"
-
-
-async def until(is_so: Callable[[], Any]) -> Any:
-    """Wait for something that another process does; gives what was found."""
-    async with asyncio.timeout(WAIT_SECONDS_MAX):
-        while not (found := is_so()):
-            await asyncio.sleep(LOOK_SECONDS)
-    return found
 
 
 class Stage:

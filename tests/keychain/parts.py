@@ -16,22 +16,6 @@ from noetl.secret import Declared, revealed
 PLANTED = "planted-s3cret"
 
 
-class ClockByHand:
-    """Time that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_000_000.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
 @asynccontextmanager
 async def keychain(
     home: Path, environment: Mapping[str, str] | None = None, clock: Clock | None = None, **settings: Any

@@ -12,7 +12,8 @@ from noetl.keychain.local import stored_credentials
 from noetl.keychain.sealing import Key
 from noetl.keychain.stored import Credential
 from noetl.secret import Secret, revealed
-from tests.keychain.parts import PLANTED, ClockByHand, declared, keychain
+from noetl.testing.clocks import ClockByHand
+from tests.keychain.parts import PLANTED, declared, keychain
 
 
 def entry_of(**fields):

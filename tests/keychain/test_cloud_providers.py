@@ -12,10 +12,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from noetl.keychain.providers.aws import Identity, signed
 from noetl.secret import CredentialUnavailable, revealed
+from noetl.testing.clocks import ClockByHand
 from noetl.testing.http_server import Answer, running_api
 from noetl.web.guard import target_of
 from noetl.web.messages import Request
-from tests.keychain.parts import PLANTED, ClockByHand, declared, keychain
+from tests.keychain.parts import PLANTED, declared, keychain
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from noetl.keychain.kept import Fresh, Kept
-from tests.keychain.parts import ClockByHand
+from noetl.testing.clocks import ClockByHand
 
 
 class Well:

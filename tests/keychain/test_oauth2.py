@@ -8,8 +8,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from noetl.secret import CredentialUnavailable, Secret, revealed
+from noetl.testing.clocks import ClockByHand
 from noetl.testing.http_server import Answer, running_api
-from tests.keychain.parts import ClockByHand, declared, keychain
+from tests.keychain.parts import declared, keychain
 
 PLANTED = "planted-s3cret/+"
 API = declared(kind="oauth2")
@@ -37,7 +38,7 @@ def basic(user: str, password: str) -> str:
 @pytest.mark.spec("KC-04")
 async def test_an_entry_has_a_token_and_its_end(tmp_path, api):
     api.script("/token", *tokens(1, expires_in=3600))
-    clock = ClockByHand()
+    clock = ClockByHand(1_000_000.0)
 
     async with keychain(tmp_path, environment(api, scope="read"), clock) as chain:
         entry = await chain.resolve(API)

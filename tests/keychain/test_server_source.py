@@ -6,22 +6,14 @@ from typing import Any
 
 import pytest
 
-from noetl.clock import SystemClock
 from noetl.config import Settings, url_of
 from noetl.errors import Forbidden, Unreachable
 from noetl.keychain.opening import open_keychain
 from noetl.keychain.server_source import SERVED_SECONDS, ServerSource
 from noetl.secret import CredentialUnavailable, Declared, Errand, revealed
+from noetl.testing.clocks import ShiftedClock
 
 PLANTED = "planted-s3cret"
-
-
-class ShiftedClock(SystemClock):
-    def __init__(self) -> None:
-        self.shift_seconds = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.shift_seconds
 
 
 class Server:

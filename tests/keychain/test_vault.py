@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from noetl.secret import CredentialUnavailable, revealed
+from noetl.testing.clocks import ClockByHand
 from noetl.testing.http_server import Answer, running_api
-from tests.keychain.parts import PLANTED, ClockByHand, declared, fetched, keychain, refusal, secret_file
+from tests.keychain.parts import PLANTED, declared, fetched, keychain, refusal, secret_file
 
 TOKEN = "vault-t0ken-1"
 

@@ -2,17 +2,10 @@
 
 import pytest
 
-from noetl.clock import SystemClock
 from noetl.errors import Unauthenticated, Unreachable
 from noetl.queues.enrolment import Enrolment, Granted
 from noetl.queues.homes import WARY_SECONDS, Acquaintance, Homes
-
-
-class ClockByHand(SystemClock):
-    seconds = 100.0
-
-    def monotonic(self):
-        return self.seconds
+from noetl.testing.clocks import ClockByHand
 
 
 class Registry:

@@ -38,3 +38,12 @@ def test_a_job_whose_lease_ran_out_waits_from_then_on():
     queue.expire(50.0)
 
     assert [state.oldest_wait_seconds for state in queue.pools(52.0)] == [2.0, 2.0]
+
+
+def test_a_job_of_no_pool_in_particular_is_of_the_default_one():
+    queue = MemoryQueue(nonce=1, lease_seconds=30.0)
+    queue.change([JobAdded(key=(7, 1, -1), pool=""), JobAdded(key=(8, 1, -1), pool="gpu")], 0.0)
+
+    assert [state.pool for state in queue.pools(1.0)] == ["default", "gpu"]
+    assert queue.ready_in(7) == {"default": 1}
+    assert queue.claim("w", 1, 1.0, "default")[0].key == (7, 1, -1)

@@ -9,7 +9,7 @@ from noetl.clock import SystemClock
 from noetl.engine.commands import Key
 from noetl.errors import Unreachable
 from noetl.runner.heartbeat import JOBS_PER_MESSAGE_MAX, Answered, Heartbeat
-from tests.runner.workers import until
+from noetl.testing.waiting import until
 
 
 class Server:

@@ -12,7 +12,8 @@ from noetl.queues.contract import Member
 from noetl.runner.heartbeat import Answered
 from noetl.runner.slots import Slots
 from noetl.testing.office import Office, a_profile
-from tests.runner.workers import at_work, job, until
+from noetl.testing.waiting import until
+from tests.runner.workers import at_work, job
 
 LEASE_SECONDS = 30.0
 LONG = 0.95 * LEASE_SECONDS  # past the point where a lease is surely held

@@ -1,14 +1,13 @@
 """A worker of a cluster in this process, before an office (`noetl.testing.office`), with a tool that a test steers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from noetl.clock import SystemClock
 from noetl.dsl.model import Playbook
 from noetl.engine.commands import Work
 from noetl.engine.events import name_of
@@ -18,25 +17,14 @@ from noetl.keychain.opening import open_keychain
 from noetl.queues.direct import DirectTransport
 from noetl.results.stores import Stores
 from noetl.runner.worker import Worker
+from noetl.testing.clocks import ShiftedClock
 from noetl.testing.engine import playbook_of
 from noetl.testing.office import TOKEN, Office, a_profile
+from noetl.testing.waiting import until
 from noetl.tools.contract import Call, Hands, Tool
 from noetl.tools.registry import Declarations
 from noetl.worker import make_worker
 from tests.runner.runs import HEAD, settings_in
-
-WAIT_SECONDS_MAX = 10.0
-LOOK_SECONDS = 0.005
-
-
-class ShiftedClock(SystemClock):
-    """The machine's clock, and what a test adds to it."""
-
-    def __init__(self) -> None:
-        self.shift_seconds = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.shift_seconds
 
 
 class Steered(Declarations):
@@ -127,12 +115,6 @@ class Team:
 def job(run: int = 1, **fields: Any) -> Work:
     given = {"execution_id": 1, "run": run, "iter": -1, "lease": 0, "step": "start", "sha": "5ha", **fields}
     return Work(progress=Progress(ctx={}), **given)
-
-
-async def until(is_so: Callable[[], Any]) -> None:
-    async with asyncio.timeout(WAIT_SECONDS_MAX):
-        while not is_so():
-            await asyncio.sleep(LOOK_SECONDS)
 
 
 TWO_TASKS = "workflow: [{step: start, tool: [{name: one, kind: noop}, {name: two, kind: noop}]}]\n"

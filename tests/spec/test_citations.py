@@ -106,7 +106,8 @@ def test_the_page_tells_what_only_the_checker_has_proved():
     assert "**RT-01** (should) Third.\n" in page
 
 
-def test_the_page_tells_what_is_missing_of_a_requirement_that_is_proved_in_part():
+def test_the_page_tells_what_is_missing_of_a_requirement_that_is_proved_in_part(monkeypatch):
+    monkeypatch.setitem(conformance.IN_PART, "RO-01", "without clictl and the server's API")
     wanted = {"RO-01": Requirement("RO-01", "roles", "must", "Three roles.")}
     page = conformance.render(wanted, {"RO-01": {"tests/control/a.py::test_a"}})
 

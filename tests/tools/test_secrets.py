@@ -5,10 +5,11 @@ import json
 import pytest
 
 from noetl.engine.output import envelope
+from noetl.testing.clocks import ClockByHand
 from noetl.testing.hands import CredentialsOfKeychain, call, hands, run
 from noetl.testing.http_server import Answer, running_api
 from noetl.tools import secrets
-from tests.keychain.parts import PLANTED, ClockByHand, declared, keychain
+from tests.keychain.parts import PLANTED, declared, keychain
 
 OAUTH2 = declared("api", "oauth2")
 VAULT = declared("api", provider="vault", path="app")
@@ -43,7 +44,7 @@ async def outputs(chain, clock, wanted, *calls):
 
 @pytest.mark.spec("TL-01", "KC-06")
 async def test_get_proves_an_entry_and_shows_what_may_be_known_of_it(tmp_path, api):
-    clock = ClockByHand()
+    clock = ClockByHand(1_000_000.0)
     async with keychain(tmp_path, environment(api), clock) as chain:
         output, again = await outputs(chain, clock, OAUTH2, {"action": "get"}, {"action": "get"})
 

@@ -9,8 +9,9 @@ import pytest
 
 from noetl.clock import SystemClock
 from noetl.engine.commands import Key
+from noetl.testing.waiting import until
 from noetl.working.heart import Heart
-from tests.runner.workers import at_work, until
+from tests.runner.workers import at_work
 
 LEASE_SECONDS = 0.3
 

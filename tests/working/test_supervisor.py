@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from noetl.clock import SystemClock
+from noetl.clock import Clock, SystemClock
 from noetl.config import Settings, url_of
+from noetl.testing.waiting import until
 from noetl.working import supervisor as module
 from noetl.working.orders import Orders, decode_orders, encode_orders
 from noetl.working.supervisor import Refused, Supervisor, share_of
-from tests.runner.workers import until
 from tests.working import stand_in
 
 pytestmark = pytest.mark.slow
@@ -25,12 +25,14 @@ pytestmark = pytest.mark.slow
 class Crew:
     """A supervisor of stand-ins, at work."""
 
-    def __init__(self, folder: Path, manner: str) -> None:
+    def __init__(self, folder: Path, manner: str, clock: Clock) -> None:
         self.folder = folder
         self.ready: list[int] = []
         settings = Settings(home=folder, store_url=url_of(folder / "noetl.db"), process_slots=8)
         command = (sys.executable, str(stand_in.__file__), manner, str(folder))
-        self.supervisor = Supervisor(settings, drain_seconds=0.1, on_ready=self.ready.append, command=command)
+        self.supervisor = Supervisor(
+            settings, drain_seconds=0.1, on_ready=self.ready.append, command=command, clock=clock
+        )
         self.running: asyncio.Task[int] | None = None
 
     @property
@@ -49,7 +51,7 @@ class Crew:
 
 @asynccontextmanager
 async def crew_of(folder: Path, manner: str, processes: int) -> AsyncIterator[Crew]:
-    crew = Crew(folder, manner)
+    crew = Crew(folder, manner, SystemClock())
     crew.running = asyncio.ensure_future(crew.supervisor.run(processes))
     try:
         yield crew
@@ -87,13 +89,12 @@ async def test_a_process_that_dies_is_followed_by_another(tmp_path, caplog):
 async def test_processes_that_keep_dying_are_started_less_and_less_often(tmp_path, monkeypatch):
     pauses: list[float] = []
 
-    class Clock(SystemClock):
+    class ImpatientClock(SystemClock):
         async def sleep(self, seconds: float) -> None:
             pauses.append(seconds)
 
     monkeypatch.setattr(module.random, "random", lambda: 1.0)
-    crew = Crew(tmp_path, "short")
-    crew.supervisor.clock = Clock()
+    crew = Crew(tmp_path, "short", ImpatientClock())
     crew.running = asyncio.ensure_future(crew.supervisor.run(1))
     await until(lambda: len(pauses) >= 4)
     crew.supervisor.stop()

@@ -32,7 +32,9 @@ from noetl.api.parts import Parts
 from noetl.api.problems import Refusal, refused
 from noetl.api.reading import read_body, read_query
 from noetl.api.routing import Found, Router
-from noetl.control.identity import Identity
+from noetl.api.sight import EXECUTION_ID
+from noetl.clock import Clock
+from noetl.identity.roles import Identity
 
 ANSWER_SECONDS_MAX = 60.0
 SEND_SECONDS_MAX = 30.0
@@ -82,12 +84,12 @@ class FrontDoor(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = self._parts.clock.monotonic()
-        sending = Sending(send)
+        sending = Sending(send, self._parts.clock)
         request = Request(scope, receive, sending)
-        route = ""
+        route, execution_id = "", ""
         try:
             found = self._found(request)
-            route = found.operation.path
+            route, execution_id = found.operation.path, found.path.get("execution_id", "")
             await self._serve(found, request, receive, sending)
         except TooSlow:
             log.warning("a client reads too slowly", extra={"action": "client_too_slow", "route": route})
@@ -96,10 +98,12 @@ class FrontDoor(BaseRoute):
                 raise
             await refused(error, trace_of(request))(scope, receive, sending)
         finally:
-            seconds = self._parts.clock.monotonic() - began
+            ended = self._parts.clock.monotonic()
             method = request.method if route else ""
-            self._parts.meters.answered(method=method, route=route, status=sending.status, seconds=seconds)
-            note(request, method, route, sending.status, seconds)
+            # A stream lasts for hours, and a large result as long as its reader likes: neither says how fast we are.
+            answered = (sending.head_at or ended) - began
+            self._parts.meters.answered(method=method, route=route, status=sending.status, seconds=answered)
+            note(request, method, route, execution_id, sending.status, ended - began)
 
     def _found(self, request: Request) -> Found:
         own_address = (request.scope.get("server") or ("", 0))[0]
@@ -150,10 +154,12 @@ class FrontDoor(BaseRoute):
             raise Refusal(503, "too-slow", message) from None
 
 
-def note(request: Request, method: str, route: str, status: int, seconds: float) -> None:
-    """A line of the log: the route and not the path, which may hold anything."""
+def note(request: Request, method: str, route: str, execution_id: str, status: int, seconds: float) -> None:
+    """A line of the log: the route and not the path, which may hold anything; of its words an execution's number."""
     extra = {"action": "http_request", "status": status, "ms": round(seconds * 1000, 1), "trace_id": trace_of(request)}
     extra["client"] = request.client.host if request.client else ""
+    if EXECUTION_ID.fullmatch(execution_id):
+        extra["execution_id"] = execution_id
     level = logging.DEBUG if route in ASKED_ALL_THE_TIME else logging.INFO
     log.log(level, "%s %s", method or "?", route or "?", extra=extra)
 
@@ -184,13 +190,15 @@ class TooSlow(Exception):
 class Sending:
     """The way out: adds the headers that every answer has, and does not wait for ever."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, clock: Clock) -> None:
         self._send = send
+        self._clock = clock
         self.status = 0  # 0: nothing was sent yet
+        self.head_at: float | None = None
 
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
+            self.status, self.head_at = message["status"], self._clock.monotonic()
             given = {name for name, _ in message.get("headers", ())}
             safety = [header for header in SAFETY if header[0] not in given]
             message["headers"] = [*message.get("headers", ()), *safety]

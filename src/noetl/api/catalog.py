@@ -17,9 +17,9 @@ from noetl.api.registering import check_sight_of_text
 from noetl.api.sight import playbook_of
 from noetl.control import reading
 from noetl.control.catalog import Text
-from noetl.control.identity import AUTHOR, VIEWER
 from noetl.control.inspecting import check_report, difference
 from noetl.control.requests import RunRequest
+from noetl.identity.roles import AUTHOR, VIEWER
 from noetl.stores.contract import Entry
 
 TAG = "catalog"

@@ -14,7 +14,7 @@ import msgspec
 from starlette.responses import Response
 
 from noetl.api.operations import JSON, PUBLIC, Call, Media, Operation
-from noetl.control.identity import VIEWER
+from noetl.identity.roles import VIEWER
 
 TAG = "documentation"
 POLICY = (

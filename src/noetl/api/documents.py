@@ -52,6 +52,14 @@ class Summary(TypedDict):
     duration_ms: int | None
 
 
+class UnservedRow(TypedDict):
+    """Jobs of a pool that nobody polls."""
+
+    pool: str
+    jobs: int
+    reason: str
+
+
 class Shown(TypedDict):
     """What `noetl show` prints of an execution: its step runs, its children, what it waits for."""
 
@@ -71,6 +79,7 @@ class Shown(TypedDict):
     omitted_runs: int
     children: list[dict[str, Any]]
     waiting: list[dict[str, Any]]
+    unserved: Annotated[list[UnservedRow], Meta(description="jobs that wait where no worker is")]
 
 
 class StartedRow(TypedDict):
@@ -271,6 +280,7 @@ class Health(TypedDict):
 
     is_ok: bool
     version: str
+    now: Annotated[Moment, Meta(description="by the server's clock")]
     checks: list[HealthCheck]
 
 

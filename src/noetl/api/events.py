@@ -23,8 +23,8 @@ from noetl.api.operations import EVENT_STREAM, Call, Media, Operation
 from noetl.api.problems import Refusal
 from noetl.api.sight import execution_of
 from noetl.control import reading
-from noetl.control.identity import VIEWER
 from noetl.control.listening import Item
+from noetl.identity.roles import VIEWER
 from noetl.stores.contract import LIVE
 
 TAG = "events"

@@ -23,9 +23,9 @@ from noetl.api.operations import Call, Operation
 from noetl.api.problems import Refusal
 from noetl.api.sight import execution_of, visible_execution
 from noetl.control import reading, replaying
-from noetl.control.identity import RUNNER, VIEWER
 from noetl.control.verify import verify
-from noetl.stores.contract import Execution
+from noetl.identity.roles import RUNNER, VIEWER
+from noetl.stores.contract import LIVE, Execution
 
 TAG = "executions"
 READS_MAX = 10  # pages of the store that one page is picked from, where a token sees few of them
@@ -108,7 +108,9 @@ def seconds_of(moment: str | None) -> float | None:
 
 
 async def show_execution(call: Call) -> dict[str, Any]:
-    return await reading.show(call.parts.store, (await execution_of(call)).id)
+    row = await execution_of(call)
+    unserved = await call.parts.workforce.unserved(row.id) if row.status in LIVE else []
+    return await reading.show(call.parts.store, row.id, unserved)
 
 
 async def summarize_execution(call: Call) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import msgspec
 from noetl import __version__
 from noetl.api.documents import Alive, Health
 from noetl.api.operations import PUBLIC, Call, Operation
-from noetl.control.identity import VIEWER
+from noetl.engine.events import timestamp
+from noetl.identity.roles import VIEWER
 
 TAG = "health"
 
@@ -21,7 +22,8 @@ async def is_alive(_: Call) -> dict[str, Any]:
 async def show_health(call: Call) -> dict[str, Any]:
     checks = await call.parts.health()
     is_ok = all(check.is_ok for check in checks)
-    return {"is_ok": is_ok, "version": __version__, "checks": msgspec.to_builtins(checks)}
+    now = timestamp(call.parts.clock.now())
+    return {"is_ok": is_ok, "version": __version__, "now": now, "checks": msgspec.to_builtins(checks)}
 
 
 OPERATIONS = (

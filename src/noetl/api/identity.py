@@ -1,4 +1,4 @@
-"""Who sends a request: the bearer token of its header, shown to the authority (`control.identity`).
+"""Who sends a request: the bearer token of its header, shown to the authority (`identity.roles`).
 
 There is no other way to say who one is: no cookie, no query parameter, no form. So no web page can make a browser ask
 in somebody's name.
@@ -10,8 +10,8 @@ import asyncio
 
 from starlette.requests import Request
 
-from noetl.control.identity import Authority, Identity
 from noetl.errors import Forbidden, Unauthenticated, Unreachable
+from noetl.identity.roles import Authority, Identity
 
 TOKEN_CHARACTERS_MAX = 512
 LOOKS_MAX = 32  # at a time: strangers with random tokens must not keep the store busy

@@ -9,12 +9,12 @@ from msgspec import Meta
 
 from noetl.api.documents import CredentialRow, Credentials, Proof
 from noetl.api.operations import Call, Operation
-from noetl.api.parts import KeptCredential, Vault
+from noetl.api.parts import KeptCredential
 from noetl.api.problems import Refusal
 from noetl.api.sight import demand_everything, who
-from noetl.control.audit import audit
-from noetl.control.identity import ADMIN, AUTHOR
 from noetl.engine.events import timestamp
+from noetl.identity.audit import audit
+from noetl.identity.roles import ADMIN, AUTHOR
 
 TAG = "keychain"
 NAME_CHARACTERS_MAX = 200
@@ -33,12 +33,6 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     is_connecting: bool = True
-
-
-def vault_of(call: Call) -> Vault:
-    if call.parts.vault is None:
-        raise Refusal(503, "no-keychain", "this server keeps no credentials")
-    return call.parts.vault
 
 
 def name_of(call: Call) -> str:
@@ -64,7 +58,7 @@ def row_of(kept: KeptCredential) -> dict[str, Any]:
 
 
 async def list_credentials(call: Call) -> dict[str, Any]:
-    return {"credentials": [row_of(row) for row in await vault_of(call).rows()]}
+    return {"credentials": [row_of(row) for row in await call.parts.vault.rows()]}
 
 
 async def keep_credential(call: Call) -> dict[str, Any]:
@@ -74,7 +68,7 @@ async def keep_credential(call: Call) -> dict[str, Any]:
 
 async def keep_named(call: Call, name: str, kind: str, fields: dict[str, Any]) -> KeptCredential:
     demand_everything(call)
-    kept = await vault_of(call).keep(name, kind, fields)
+    kept = await call.parts.vault.keep(name, kind, fields)
     audit("credential_stored", who(call), credential=name)
     return kept
 
@@ -85,16 +79,17 @@ async def remove_credential(call: Call) -> None:
 
 async def remove_named(call: Call, name: str) -> None:
     demand_everything(call)
-    if not await vault_of(call).remove(name):
+    if not await call.parts.vault.remove(name):
         raise unknown(name)
     audit("credential_removed", who(call), credential=name)
 
 
 async def try_credential(call: Call) -> dict[str, Any]:
     demand_everything(call)
-    vault, name = vault_of(call), name_of(call)
+    vault, name = call.parts.vault, name_of(call)
     if name not in [row.name for row in await vault.rows()]:
         raise unknown(name)
+    audit("credential_tried", who(call), credential=name)
     proof = await vault.prove(name, None, is_connecting=call.body.is_connecting)
     return {**proof, "is_ok": proof["error"] is None}
 

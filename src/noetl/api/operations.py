@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import Request
 
 from noetl.api.parts import Parts
-from noetl.control.identity import Identity
+from noetl.identity.roles import Identity
 
 PUBLIC = "public"  # anybody on an allowed Host
 HOOK = "hook"  # the handler itself authenticates: a webhook has a secret of its own

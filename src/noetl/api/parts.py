@@ -14,14 +14,16 @@ from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.catalog import Catalog
 from noetl.control.desk import Desk
-from noetl.control.hooks import Hooks
-from noetl.control.identity import Authority
 from noetl.control.metrics import NOTHING, Meters
-from noetl.control.schedules import Schedules
-from noetl.control.triggers import Triggers
+from noetl.control.unserved import Unserved
 from noetl.control.watching import Watching
+from noetl.identity.roles import Authority
+from noetl.identity.tokens import Tokens
 from noetl.references import Reference
 from noetl.results.contract import Readable
+from noetl.starting.hooks import Hooks
+from noetl.starting.schedules import Schedules
+from noetl.starting.triggers import Triggers
 from noetl.stores.contract import Store
 
 
@@ -100,6 +102,10 @@ class Workforce(Protocol):
 
     async def workers(self) -> list[SeenWorker]: ...
 
+    async def unserved(self, execution_id: int) -> list[Unserved]:
+        """Jobs of an execution that are ready where no worker is."""
+        ...
+
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Whether one part of a server works: store, queue, …"""
@@ -108,6 +114,12 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     is_ok: bool
     detail: str = ""  # never with a password
     seconds: float = 0.0
+
+
+class MetricsPage(Protocol):
+    """The numbers of a server (`control.prometheus.Prometheus`)."""
+
+    async def page(self) -> bytes: ...
 
 
 ReadResult = Callable[[int, Reference], Awaitable[Readable]]  # the store of a reference, as that execution may open it
@@ -126,11 +138,11 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     watching: Watching
     read_result: ReadResult
     health: CheckHealth
-    vault: Vault | None = None
-    workforce: Workforce | None = None
+    vault: Vault
+    workforce: Workforce
+    tokens: Tokens
     meters: Meters = NOTHING
     schedules: Schedules | None = None
     triggers: Triggers | None = None
     hooks: Hooks | None = None
-    tokens: Any = None  # what `api.tokens` asks
-    metrics: Any = None  # what `api.metrics` asks
+    metrics: MetricsPage | None = None

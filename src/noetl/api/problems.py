@@ -66,6 +66,7 @@ KINDS: dict[type[BaseException], Kind] = {
     errors.Unreachable: Kind(503, "unreachable"),
     errors.StoreBusy: Kind(503, "store-busy"),
     errors.KeychainBusy: Kind(503, "keychain-busy"),
+    errors.KeychainUnusable: Kind(503, "keychain-unusable"),
     errors.DiskFull: Kind(503, "disk-full"),
     errors.MissingLibrary: Kind(422, "missing-library"),
     errors.UnusablePlugin: Kind(422, "unusable-plugin"),

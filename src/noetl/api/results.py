@@ -18,8 +18,8 @@ from noetl.api.executions import ONE, Seq
 from noetl.api.operations import ANY, Call, Media, Operation
 from noetl.api.problems import Refusal
 from noetl.api.sight import execution_of
-from noetl.control.identity import VIEWER
 from noetl.engine.events import Event
+from noetl.identity.roles import VIEWER
 from noetl.references import Reference, is_reference, reference_of
 from noetl.results.contract import Readable
 

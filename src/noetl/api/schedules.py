@@ -8,22 +8,29 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from noetl.api.catalog import FileName
-from noetl.api.cursors import Cursor, Limit, cursor_to, place_in
 from noetl.api.documents import ExecutionId, Moment
 from noetl.api.executions import Nothing
 from noetl.api.operations import JSON, YAML, Call, Operation, Reply
 from noetl.api.problems import Refusal
-from noetl.api.sight import demand_sight, who
-from noetl.control.audit import audit
-from noetl.control.identity import AUTHOR, RUNNER, VIEWER, Identity
-from noetl.control.schedules import NAME, Schedules
-from noetl.control.start_documents import schedule_in
-from noetl.errors import UnknownDocument
+from noetl.api.sight import who
+from noetl.api.start_documents import (
+    TEXT_BYTES_MAX,
+    Begun,
+    Given,
+    ListQuery,
+    demand_place,
+    given_text,
+    path_name,
+    visible_name,
+    visible_page,
+)
+from noetl.identity.audit import audit
+from noetl.identity.roles import AUTHOR, RUNNER, VIEWER
+from noetl.starting.schedules import Schedules
+from noetl.starting.texts import schedule_in
 
-TAG = "schedules"
+KIND, TAG = "schedule", "schedules"
 ALL, ONE = "/api/v1/schedules", "/api/v1/schedules/{name}"
-TEXT_BYTES_MAX = 256 * 1024
 NEXT_MAX = 100
 KEY_CHARACTERS_MAX = 100
 KEY = "Idempotency-Key"
@@ -87,23 +94,6 @@ class SchedulePage(TypedDict):
     next: Annotated[str | None, Meta(description="the cursor of the next page; null: this is the last")]
 
 
-class Begun(TypedDict):
-    execution_id: ExecutionId
-    is_new: bool
-
-
-class Given(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Documents as text; the one whose name is in the path is applied."""
-
-    text: Annotated[str, Meta(min_length=1, max_length=TEXT_BYTES_MAX, description="YAML")]
-    name: FileName = "document.yaml"
-
-
-class ListQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    limit: Limit = 100
-    cursor: Cursor | None = None
-
-
 class ShowQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     count: Annotated[int, Meta(ge=1, le=NEXT_MAX, description="how many due times to come")] = 5
 
@@ -114,80 +104,22 @@ def schedules_of(call: Call) -> Schedules:
     return call.parts.schedules
 
 
-def given_text(call: Call) -> tuple[bytes, str]:
-    """The text of a body, and what its file is called."""
-    if call.body is not None:
-        return call.body.text.encode(), call.body.name
-    if not 0 < len(call.raw) <= TEXT_BYTES_MAX:
-        raise Refusal(400, "bad-body", f"the body is YAML, of 1 to {TEXT_BYTES_MAX} bytes")
-    return call.raw, "document.yaml"
-
-
-def path_name(call: Call, kind: str) -> str:
-    """The name in the path; what cannot be one is of nothing."""
-    name = call.path["name"]
-    if not NAME.match(name):
-        raise UnknownDocument(kind, name[:100])
-    return name
-
-
 async def visible(call: Call) -> str:
-    """The name of a schedule that whoever asks may see; raises UnknownDocument."""
-    name = path_name(call, "schedule")
-    schedule = await schedules_of(call).one(name)
-    if not call.identity.sees(schedule.document.path):
-        raise UnknownDocument("schedule", name)
-    return name
+    return await visible_name(call, KIND, schedules_of(call))
 
 
 async def apply_schedule(call: Call) -> dict[str, Any]:
-    schedules, name = schedules_of(call), path_name(call, "schedule")
+    schedules, name = schedules_of(call), path_name(call, KIND)
     data, file_name = given_text(call)
     document = await asyncio.to_thread(schedule_in, data, file_name, name, call.parts.catalog.kinds)
-    demand_sight(call, document.path)
-    await refuse_anothers(call, schedules, name)
+    await demand_place(call, schedules, name, document)
     applied = await schedules.apply(document)
     audit("schedule_applied", who(call), schedule=name)
     return applied
 
 
-async def refuse_anothers(call: Call, schedules: Schedules, name: str) -> None:
-    """A name that is taken, by a schedule of playbooks that the token is not for, is not given away."""
-    try:
-        there = await schedules.one(name)
-    except UnknownDocument:
-        return
-    demand_sight(call, there.document.path)
-
-
 async def list_schedules(call: Call) -> dict[str, Any]:
-    rows = await visible_page(call, schedules_of(call))
-    limit = call.query.limit
-    more = cursor_to(TAG, [rows[limit - 1]["name"]]) if len(rows) > limit else None
-    return {"schedules": rows[:limit], "next": more}
-
-
-async def visible_page(call: Call, schedules: Schedules) -> list[dict[str, Any]]:
-    """One more than a page holds, if there are so many."""
-    query: ListQuery = call.query
-    found: list[dict[str, Any]] = []
-    after = after_of(TAG, query.cursor)
-    while len(found) <= query.limit:
-        rows = await schedules.listed(after, query.limit + 1)
-        found += seen(rows, call.identity)
-        if len(rows) <= query.limit:
-            break
-        after = rows[-1]["name"]
-    return found
-
-
-def after_of(tag: str, cursor: str | None) -> str:
-    place = place_in(tag, cursor) if cursor else [""]
-    return str(place[0]) if isinstance(place, list) and place else ""
-
-
-def seen(rows: list[dict[str, Any]], identity: Identity) -> list[dict[str, Any]]:
-    return [row for row in rows if identity.sees(row["path"])]
+    return await visible_page(call, TAG, schedules_of(call))
 
 
 async def show_schedule(call: Call) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from noetl.api.registering import check_sight_of_text
 from noetl.api.sight import execution_of, playbook_of
 from noetl.control import reading
 from noetl.control.desk import Started
-from noetl.control.identity import AUTHOR, RUNNER
 from noetl.control.requests import RunRequest
 from noetl.control.rerun import RerunRequest, rerun
+from noetl.identity.roles import AUTHOR, RUNNER
 
 KEY_CHARACTERS_MAX = 150
 START_BYTES_MAX = 3 * 1024 * 1024  # a playbook, what comes along with it and a payload, of 1 MiB each

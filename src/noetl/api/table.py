@@ -23,7 +23,7 @@ from noetl.api import (
     workers,
 )
 from noetl.api.operations import BODIES, HOOK, HOOK_PATHS, PUBLIC, PUBLIC_PATHS, Operation
-from noetl.control.identity import RANKS
+from noetl.identity.roles import RANKS
 
 OPERATIONS: tuple[Operation, ...] = (
     *catalog.OPERATIONS,

@@ -11,9 +11,10 @@ import msgspec
 
 from noetl.api.operations import Call, Operation
 from noetl.api.problems import Refusal
-from noetl.control.identity import ADMIN
-from noetl.control.tokens import Grant, Tokens, UnknownToken
+from noetl.api.sight import who
 from noetl.errors import Forbidden
+from noetl.identity.roles import ADMIN
+from noetl.identity.tokens import Grant, UnknownToken
 
 LIFE_SECONDS_MAX = 100 * 365 * 24 * 3600
 TAG = "tokens"
@@ -54,19 +55,9 @@ class TokenRows(msgspec.Struct, frozen=True, kw_only=True):
     tokens: list[TokenRow]
 
 
-def tokens_of(call: Call) -> Tokens:
-    if not isinstance(call.parts.tokens, Tokens):
-        raise Refusal(503, "no-tokens", "this server does not keep tokens")
-    return call.parts.tokens
-
-
-def who(call: Call) -> str:
-    return f"{call.identity.name} ({call.identity.token_id})"
-
-
 async def create_token(call: Call) -> MadeToken:
     wanted: NewToken = call.body
-    tokens, life = tokens_of(call), wanted.expires_in_seconds
+    tokens, life = call.parts.tokens, wanted.expires_in_seconds
     mine = call.identity.path_prefix
     if mine and not call.identity.sees(wanted.path_prefix):
         raise Forbidden(f'this token is for playbooks under "{mine}" only, and so is every token that it makes')
@@ -82,12 +73,12 @@ async def create_token(call: Call) -> MadeToken:
 
 
 async def list_tokens(call: Call) -> TokenRows:
-    rows = [TokenRow(**row) for row in await tokens_of(call).listed()]
+    rows = [TokenRow(**row) for row in await call.parts.tokens.listed()]
     return TokenRows(tokens=[row for row in rows if call.identity.sees(row.path_prefix or "")])
 
 
 async def revoke_token(call: Call) -> TokenRow:
-    tokens, token_id = tokens_of(call), call.path["token_id"]
+    tokens, token_id = call.parts.tokens, call.path["token_id"]
     try:
         if call.identity.path_prefix and not call.identity.sees(await tokens.path_prefix_of(token_id)):
             raise Forbidden(f'this token is for playbooks under "{call.identity.path_prefix}" only')

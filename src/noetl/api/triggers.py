@@ -7,29 +7,28 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from noetl.api.cursors import cursor_to
 from noetl.api.documents import ExecutionId, Moment
 from noetl.api.operations import ANY, HOOK, HOOK_PATHS, JSON, TEXT, YAML, Call, Operation, Reply
 from noetl.api.problems import Refusal
-from noetl.api.schedules import (
+from noetl.api.sight import who
+from noetl.api.start_documents import (
     TEXT_BYTES_MAX,
     Begun,
     Given,
     ListQuery,
-    after_of,
+    demand_place,
     given_text,
     path_name,
-    seen,
+    visible_name,
+    visible_page,
 )
-from noetl.api.sight import demand_sight, who
-from noetl.control.audit import audit
-from noetl.control.hooks import BODY_BYTES_MAX
-from noetl.control.identity import AUTHOR, VIEWER
-from noetl.control.start_documents import trigger_in
-from noetl.control.triggers import Triggers
-from noetl.errors import UnknownDocument
+from noetl.identity.audit import audit
+from noetl.identity.roles import AUTHOR, VIEWER
+from noetl.starting.hooks import BODY_BYTES_MAX
+from noetl.starting.texts import trigger_in
+from noetl.starting.triggers import Triggers
 
-TAG = "triggers"
+KIND, TAG = "trigger", "triggers"
 ALL, ONE = "/api/v1/triggers", "/api/v1/triggers/{name}"
 
 
@@ -77,41 +76,21 @@ def triggers_of(call: Call) -> Triggers:
 
 
 async def visible(call: Call) -> str:
-    """The name of a trigger that whoever asks may see; raises UnknownDocument."""
-    name = path_name(call, "trigger")
-    trigger = await triggers_of(call).one(name)
-    if not call.identity.sees(trigger.document.path):
-        raise UnknownDocument("trigger", name)
-    return name
+    return await visible_name(call, KIND, triggers_of(call))
 
 
 async def apply_trigger(call: Call) -> dict[str, Any]:
-    triggers, name = triggers_of(call), path_name(call, "trigger")
+    triggers, name = triggers_of(call), path_name(call, KIND)
     data, file_name = given_text(call)
     document = await asyncio.to_thread(trigger_in, data, file_name, name, call.parts.catalog.kinds)
-    demand_sight(call, document.path)
-    try:
-        there = await triggers.one(name)
-        demand_sight(call, there.document.path)
-    except UnknownDocument:
-        pass  # the name is free
+    await demand_place(call, triggers, name, document)
     applied = await triggers.apply(document)
     audit("trigger_applied", who(call), trigger=name)
     return applied
 
 
 async def list_triggers(call: Call) -> dict[str, Any]:
-    query: ListQuery = call.query
-    found: list[dict[str, Any]] = []
-    after = after_of(TAG, query.cursor)
-    while len(found) <= query.limit:
-        rows = await triggers_of(call).listed(after, query.limit + 1)
-        found += seen(rows, call.identity)
-        if len(rows) <= query.limit:
-            break
-        after = rows[-1]["name"]
-    more = cursor_to(TAG, [found[query.limit - 1]["name"]]) if len(found) > query.limit else None
-    return {"triggers": found[: query.limit], "next": more}
+    return await visible_page(call, TAG, triggers_of(call))
 
 
 async def show_trigger(call: Call) -> dict[str, Any]:

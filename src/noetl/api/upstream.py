@@ -17,9 +17,9 @@ from noetl.api.sight import execution_of, playbook_of
 from noetl.api.upstream_catalog import name_of
 from noetl.api.upstream_shapes import upstream_operation
 from noetl.control import reading
-from noetl.control.identity import RUNNER, VIEWER
 from noetl.control.requests import RunRequest
 from noetl.engine.events import timestamp
+from noetl.identity.roles import RUNNER, VIEWER
 from noetl.projections.runs import SUCCESS
 from noetl.stores.contract import FAILED, LIVE, Execution
 

@@ -15,9 +15,9 @@ from noetl.api.problems import Refusal
 from noetl.api.registering import check_sight_of_text
 from noetl.api.sight import playbook_of
 from noetl.api.upstream_shapes import upstream_operation
-from noetl.control.identity import AUTHOR, VIEWER
 from noetl.control.requests import RunRequest
 from noetl.engine.events import timestamp
+from noetl.identity.roles import AUTHOR, VIEWER
 from noetl.stores.contract import Entry
 
 LATEST = "latest"

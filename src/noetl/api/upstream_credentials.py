@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from noetl.api import upstream_shapes as shapes
-from noetl.api.keychain import keep_named, name_checked, remove_named, unknown, vault_of
+from noetl.api.keychain import keep_named, name_checked, remove_named, unknown
 from noetl.api.operations import Call
 from noetl.api.parts import KeptCredential
 from noetl.api.upstream_shapes import upstream_operation
-from noetl.control.identity import ADMIN, AUTHOR
 from noetl.engine.events import timestamp
 from noetl.errors import Forbidden
+from noetl.identity.roles import ADMIN, AUTHOR
 
 
 async def list_credentials_upstream(call: Call) -> dict[str, Any]:
     query: shapes.CredentialsQuery = call.query
     rows = [
         credential_row(row)
-        for row in await vault_of(call).rows()
+        for row in await call.parts.vault.rows()
         if query.type in (None, row.kind) and (query.q or "").lower() in row.name.lower()
     ]
     return {"items": rows}
@@ -38,7 +38,7 @@ async def show_credential_upstream(call: Call) -> dict[str, Any]:
     if call.query.include_data:
         raise Forbidden("credentials can be stored and used, not read: this server never gives their data out")
     name = call.path["credential"]
-    found = next((row for row in await vault_of(call).rows() if row.name == name), None)
+    found = next((row for row in await call.parts.vault.rows() if row.name == name), None)
     if found is None:
         raise unknown(name)
     return credential_row(found)

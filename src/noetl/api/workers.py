@@ -9,15 +9,15 @@ import msgspec
 from noetl.api.documents import Pools, Workers
 from noetl.api.operations import Call, Operation
 from noetl.api.parts import Pool, SeenWorker
-from noetl.control.identity import VIEWER
+from noetl.control.unserved import reason_of
 from noetl.engine.events import timestamp
+from noetl.identity.roles import VIEWER
 
 TAG = "workers"
 
 
 async def list_workers(call: Call) -> dict[str, Any]:
-    force = call.parts.workforce
-    return {"workers": [worker_row(worker) for worker in await force.workers()] if force else []}
+    return {"workers": [worker_row(worker) for worker in await call.parts.workforce.workers()]}
 
 
 def worker_row(worker: SeenWorker) -> dict[str, Any]:
@@ -25,23 +25,11 @@ def worker_row(worker: SeenWorker) -> dict[str, Any]:
 
 
 async def list_pools(call: Call) -> dict[str, Any]:
-    force = call.parts.workforce
-    return {"pools": [pool_row(pool) for pool in await force.pools()] if force else []}
+    return {"pools": [pool_row(pool) for pool in await call.parts.workforce.pools()]}
 
 
 def pool_row(pool: Pool) -> dict[str, Any]:
-    return {**msgspec.to_builtins(pool), "reason": reason_of(pool)}
-
-
-def reason_of(pool: Pool) -> str | None:
-    """Why jobs wait where nobody takes them."""
-    if not pool.ready or pool.workers:
-        return None
-    jobs = "1 job waits" if pool.ready == 1 else f"{pool.ready} jobs wait"
-    return (
-        f'{jobs} and no worker polls the pool "{pool.pool}": start one with '
-        f"`noetl worker start --pool {pool.pool}`, or correct `spec.pool` in the playbook"
-    )
+    return {**msgspec.to_builtins(pool), "reason": reason_of(pool.pool, pool.ready, pool.workers)}
 
 
 OPERATIONS = (

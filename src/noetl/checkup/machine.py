@@ -13,13 +13,14 @@ from pathlib import Path
 from noetl import __version__
 from noetl.checkup.findings import FAIL, Finding, Findings, fail, judged, ok, warn
 from noetl.config import Settings
-from noetl.control.token_files import OF_ADMIN, OF_WORKERS
+from noetl.identity.token_files import OF_ADMIN, OF_WORKERS
 from noetl.keychain.key_file import FILE_NAME as KEYS_FILE
+from noetl.keychain.key_file import SHARED_FILE_NAME as SHARED_KEYS_FILE
 from noetl.stores.disk import free_bytes
 from noetl.stores.sqlite_database import SQLITE_MIN
 
 HOME, SYSTEM = "home", "system"
-PRIVATE_FILES = (OF_ADMIN, OF_WORKERS, KEYS_FILE)
+PRIVATE_FILES = (OF_ADMIN, OF_WORKERS, KEYS_FILE, SHARED_KEYS_FILE)
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 FREE_BYTES_MIN = 512 * 1024 * 1024  # below this a server refuses starts (protocol §9)
 FREE_BYTES_WANTED = 2 * 1024 * 1024 * 1024

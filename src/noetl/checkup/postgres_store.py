@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from noetl.checkup.clocks import clock_finding
 from noetl.checkup.findings import FAIL, OK, WARN, Finding, Findings, fail, judged, ok, warn
 from noetl.config import Settings
 from noetl.errors import MissingLibrary
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # it needs the library of an extra
 STORE = "store"
 TRIES = 5
 LATENCY_SECONDS_MAX = 0.02  # every batch waits for it twice
-CLOCK_SECONDS_WARN, CLOCK_SECONDS_MAX = 2.0, 60.0  # tokens are taken with a leeway of 60 s
 CONNECTIONS_SHARE_MAX = 0.8
 DEAD_ROWS_MAX = 100_000
 IDLE_SECONDS_MAX = 60
@@ -141,12 +141,6 @@ async def job_table(connection: Connection) -> list[Finding]:
 
 
 async def clock(connection: Connection) -> Finding:
-    """The database's clock against this machine's: the middle of the question's time is when it was answered."""
-    before = time.time()
+    asked_at = time.time()
     (there,) = await row(connection, CLOCK)
-    apart = there - (before + time.time()) / 2
-    says = f"the database is {abs(apart):.3f} s {'ahead of' if apart > 0 else 'behind'} this machine"
-    fix = "let both follow a time server (chrony, systemd-timesyncd)"
-    if abs(apart) > CLOCK_SECONDS_MAX:
-        return fail(STORE, "clock", says, fix)
-    return judged(STORE, "clock", says, is_ok=abs(apart) <= CLOCK_SECONDS_WARN, fix=fix)
+    return clock_finding(STORE, "the database", there, asked_at, time.time())

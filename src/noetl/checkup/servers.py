@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import closing
+from datetime import datetime
 from typing import Any
 
 from noetl import __version__, clictl
+from noetl.checkup.clocks import clock_finding
 from noetl.checkup.findings import FAIL, Finding, Findings, judged, ok, warn
 from noetl.config import Settings
 from noetl.remote.line import Line, open_line
@@ -32,7 +35,10 @@ async def local_servers(settings: Settings) -> Findings:
 
 async def remote_server(settings: Settings) -> Findings:
     with closing(await asyncio.to_thread(open_line, settings)) as line:
+        await asked(line, "/api/v1/health")  # the connection is made with it, and is not counted below
+        asked_at = time.time()
         health = await asked(line, "/api/v1/health")
+        answered_at = time.time()
         says = f"{settings.server_url}, version {health['version']}"
         fix = f"this command is {__version__}: use the same version, or upgrade one of them"
         yield judged(SERVERS, "version", says, is_ok=health["version"] == __version__, fix=fix)
@@ -40,7 +46,11 @@ async def remote_server(settings: Settings) -> Findings:
             says = f"{check['detail'] or 'works'} ({check['seconds'] * 1000:.1f} ms)"
             fix = "look at the server's log; run noetl doctor on the server's machine"
             yield judged(SERVERS, check["name"], says, is_ok=check["is_ok"], fix=fix, otherwise=FAIL)
-        yield ok(SERVERS, "workers", f"{len((await asked(line, '/api/v1/workers'))['workers'])} seen")
+        if "now" in health:  # an older server does not tell
+            there = datetime.fromisoformat(health["now"]).timestamp()
+            yield clock_finding(SERVERS, "the server", there, asked_at, answered_at)
+        workers = (await asked(line, "/api/v1/workers"))["workers"]
+        yield workers_finding(SERVERS, f"{len(workers)} seen", {row["version"] for row in workers}, health["version"])
         for pool in (await asked(line, "/api/v1/pools"))["pools"]:
             yield pool_finding(pool)
         stuck = (await asked(line, "/api/v1/executions", status=INCIDENT, limit=SHOWN_MAX))["executions"]
@@ -52,6 +62,13 @@ async def remote_server(settings: Settings) -> Findings:
 async def asked(line: Line, path: str, **query: object) -> Any:
     """A document of the server's; the line waits, so it does that in a thread."""
     return await asyncio.to_thread(line.get, path, **query)
+
+
+def workers_finding(area: str, says: str, versions: set[str], expected: str) -> Finding:
+    """Workers, and whether they are of the servers' version."""
+    others = ", ".join(sorted(versions - {expected}))
+    fix = f"the server is {expected}: restart them when the upgrade is done"
+    return judged(area, "workers", f"{says}, some of version {others}" if others else says, is_ok=not others, fix=fix)
 
 
 def pool_finding(pool: dict[str, Any]) -> Finding:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from noetl.checkup.findings import Findings, judged, ok, warn
+from noetl import __version__
+from noetl.checkup.findings import Findings, judged, warn
+from noetl.checkup.servers import workers_finding
 from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control.roster import Roster, Seen
 from noetl.errors import MissingLibrary, StoreTooNew, StoreUnusable, Unreachable
+from noetl.identity.roster import Roster, Seen
 from noetl.stores.contract import INCIDENT, Store
 
 WORK = "work"
@@ -63,7 +65,7 @@ async def shared(store: Any) -> Findings:
     yield judged(WORK, "abandoned", named(left, "execution"), is_ok=not left, fix=fix)
     yield judged(WORK, "overdue", named(overdue, "execution"), is_ok=not overdue, fix=fix)
     seen = await living_workers(store)
-    yield ok(WORK, "workers", count_of(seen))
+    yield workers_finding(WORK, count_of(seen), {one.profile.version for one in seen}, __version__)
     polling = {one.profile.pool for one in seen}
     for pool in await store.pools():
         says = f"{pool.ready} ready, {pool.leased} at work, {pool.parked} parked"

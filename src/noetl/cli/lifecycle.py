@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 import click
 
 from noetl.cli import exits
-from noetl.cli.words import as_json, clean, duration
+from noetl.cli.words import as_json, clean, duration, table
 from noetl.config import Settings, load
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Row = Mapping[str, Any]
 DRAIN_SECONDS = 30.0
 STOP_SECONDS = 60.0
 
@@ -101,11 +102,31 @@ def print_stopped(title: str, ended: Mapping[str, Any], form: str) -> int:
     return exits.FAILED if ended["ended"] == "draining" else exits.DONE
 
 
-def age(row: Mapping[str, Any]) -> str:
+def print_running(
+    rows: Sequence[Row], form: str, columns: Mapping[str, Callable[[Row], str]], *, is_well: str, none: str
+) -> int:
+    """What `status` found; `is_well`: the field that says whether one does what it is there for."""
+    if form == "json":
+        click.echo(as_json(rows))
+    elif rows:
+        for line in table([tuple(cell(row) for cell in columns.values()) for row in rows], tuple(columns)):
+            click.echo(line)
+    else:
+        click.echo(none, err=True)
+    if not rows:
+        return exits.FAILED
+    return exits.DONE if all(row[is_well] for row in rows) else exits.UNREACHABLE
+
+
+def text_of(name: str) -> Callable[[Row], str]:
+    return lambda row: clean(str(row.get(name) or "-"))
+
+
+def yes_or_no(name: str) -> Callable[[Row], str]:
+    return lambda row: "yes" if row[name] else "no"
+
+
+def age(row: Row) -> str:
     """For how long it has run."""
     started = row.get("started_at")
     return duration((datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()) if started else "-"
-
-
-def cell(row: Mapping[str, Any], name: str) -> str:
-    return clean(str(row.get(name) or "-"))

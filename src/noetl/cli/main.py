@@ -63,6 +63,10 @@ VERBS = {
     "completion": Verb("noetl.cli.completion:command", "Print the script that completes noetl in your shell."),
 }
 
+# What clients of the public NoETL are used to (UP-10): where the meaning is the same it works, else it is pointed to.
+ALIASES = {"status": "show", "exec": "run"}
+SPELT_ELSEWHERE = {"execute": "run", "executions": "list", "register": "catalog register", "credential": "keychain"}
+
 
 class Verbs(click.Group):
     """A click group whose commands are a table, each loaded when it is asked for."""
@@ -71,13 +75,14 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _load(VERBS[cmd_name].target) if cmd_name in VERBS else None
+        name = ALIASES.get(cmd_name, cmd_name)
+        return _load(VERBS[name].target) if name in VERBS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
+        if ALIASES.get(name, name) not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown_verb(name), ctx)
         return super().resolve_command(ctx, args)
 
@@ -103,7 +108,7 @@ def _load(target: str) -> click.Command:
 def _unknown_verb(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, VERBS, n=1)
+    near = [SPELT_ELSEWHERE[name]] if name in SPELT_ELSEWHERE else get_close_matches(name, VERBS, n=1)
     advice = f'did you mean "{near[0]}"?' if near else f"the commands are: {', '.join(VERBS)}"
     return f'noetl has no command "{name}"; {advice}'
 

@@ -47,6 +47,8 @@ class Silent:
     def stopping(self, tasks_in_flight: int) -> None:
         click.echo(stopping_line(tasks_in_flight), err=True)
 
+    def unserved(self, reason: str) -> None: ...
+
     def tick(self) -> None: ...
 
     def close(self) -> None: ...
@@ -101,6 +103,9 @@ class Narrator:
 
     def stopping(self, tasks_in_flight: int) -> None:
         self.say(Line("■", "yellow", stopping_line(tasks_in_flight)))
+
+    def unserved(self, reason: str) -> None:
+        self.say(Line("…", "yellow", clean(reason)))
 
     def tick(self) -> None:
         """Draw, or report on loops; the server calls it every `tick_seconds`."""

@@ -12,17 +12,28 @@ from noetl.cli.lifecycle import (
     Flags,
     age,
     apart_options,
-    cell,
     home_option,
     home_settings,
     pid_file_option,
+    print_running,
     print_stopped,
     stop_options,
+    text_of,
+    yes_or_no,
 )
 from noetl.cli.options import format_option, store_options
-from noetl.cli.words import as_json, table
 
 port_option = click.option("--port", type=click.IntRange(1, 65535), metavar="PORT", help="The server on this port.")
+
+COLUMNS = {
+    "URL": text_of("url"),
+    "ANSWERS": yes_or_no("answers"),
+    "PROCESS": text_of("pid"),
+    "FOR": age,
+    "VERSION": text_of("version"),
+    "STORE": text_of("store"),
+    "QUEUE": text_of("queue"),
+}
 
 
 @click.group("server")
@@ -131,32 +142,5 @@ def status(port: int | None, pid_file: Path | None, home: str | None, form: str)
     from noetl import clictl
 
     rows = clictl.servers(home_settings(home), port, pid_file)
-    if form == "json":
-        click.echo(as_json(rows))
-    elif rows:
-        for line in lines_of(rows):
-            click.echo(line)
-    else:
-        click.echo(f"no server runs{f' on port {port}' if port else ''}", err=True)
-    if not rows:
-        return exits.FAILED
-    return exits.DONE if all(row["answers"] for row in rows) else exits.UNREACHABLE
-
-
-def lines_of(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("URL", "ANSWERS", "PROCESS", "FOR", "VERSION", "STORE", "QUEUE")
-    return table(
-        [
-            (
-                cell(row, "url"),
-                "yes" if row["answers"] else "no",
-                cell(row, "pid"),
-                age(row),
-                cell(row, "version"),
-                cell(row, "store"),
-                cell(row, "queue"),
-            )
-            for row in rows
-        ],
-        head,
-    )
+    none = f"no server runs{f' on port {port}' if port else ''}"
+    return print_running(rows, form, COLUMNS, is_well="answers", none=none)

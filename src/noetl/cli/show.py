@@ -158,6 +158,7 @@ def ending(found: dict[str, Any], place: str) -> list[str]:
         lines += ["", f"{coloured('error:', 'red', bold=True)} {error_sentence(found['error'], place)}"]
     lines += [child_line(child) for child in found["children"]]
     lines += [waiting_line(one) for one in found["waiting"]]
+    lines += [clean(one["reason"]) for one in found.get("unserved", ())]  # an older server does not tell
     lines += output_lines(found["output"])
     return [*lines, "", f"next: {', '.join(next_commands(found['status'], found['execution_id']))}"]
 

@@ -13,18 +13,30 @@ from noetl.cli.lifecycle import (
     Flags,
     age,
     apart_options,
-    cell,
     home_option,
     home_settings,
     pid_file_option,
+    print_running,
     print_stopped,
     stop_options,
+    text_of,
+    yes_or_no,
 )
 from noetl.cli.options import format_option
-from noetl.cli.words import as_json, table
+from noetl.cli.words import as_json
 
 PROCESSES_MAX = 1024
 pool_option = click.option("--pool", metavar="NAME", help="The worker of this pool.")
+
+COLUMNS = {
+    "POOL": text_of("pool"),
+    "ENROLLED": yes_or_no("is_ready"),
+    "PROCESSES": text_of("processes"),
+    "PROCESS": text_of("pid"),
+    "FOR": age,
+    "VERSION": text_of("version"),
+    "QUEUE": text_of("queue"),
+}
 
 
 @click.group("worker")
@@ -145,35 +157,8 @@ def status(pool: str | None, pid_file: Path | None, home: str | None, form: str)
     from noetl import clictl
 
     rows = clictl.workers(home_settings(home), pool, pid_file)
-    if form == "json":
-        click.echo(as_json(rows))
-    elif rows:
-        for line in lines_of(rows):
-            click.echo(line)
-    else:
-        click.echo(f"no detached worker runs{f' for pool {pool}' if pool else ''}", err=True)
-    if not rows:
-        return exits.FAILED
-    return exits.DONE if all(row["is_ready"] for row in rows) else exits.UNREACHABLE
-
-
-def lines_of(rows: list[dict[str, Any]]) -> list[str]:
-    head = ("POOL", "ENROLLED", "PROCESSES", "PROCESS", "FOR", "VERSION", "QUEUE")
-    return table(
-        [
-            (
-                cell(row, "pool"),
-                "yes" if row["is_ready"] else "no",
-                cell(row, "processes"),
-                cell(row, "pid"),
-                age(row),
-                cell(row, "version"),
-                cell(row, "queue"),
-            )
-            for row in rows
-        ],
-        head,
-    )
+    none = f"no detached worker runs{f' for pool {pool}' if pool else ''}"
+    return print_running(rows, form, COLUMNS, is_well="is_ready", none=none)
 
 
 @command.command("scale")

@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from noetl.control.outlook import PoolWorkers
-from noetl.projections.tallies import OTHER, Spread, Tallies
+from noetl.projections.tallies import OTHER, SECONDS, Spread, Tallies
 from noetl.stores.shared import PoolRow
 
 POOLS_MAX = 100
@@ -89,7 +89,7 @@ def cumulated(spread: Spread) -> list[tuple[str, float]]:
     """Buckets as Prometheus has them: each counts what is below its bound."""
     so_far = 0
     found = []
-    for bound, count in zip((*spread.bounds, float("inf")), spread.counts, strict=True):
+    for bound, count in zip((*SECONDS, float("inf")), spread.counts, strict=True):
         so_far += count
         found.append(("+Inf" if bound == float("inf") else str(bound), float(so_far)))
     return found

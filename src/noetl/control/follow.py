@@ -23,7 +23,7 @@ from noetl.engine import commands as ops
 from noetl.engine.commands import Change, Key, Operation
 from noetl.engine.output import Error
 from noetl.engine.state import State
-from noetl.errors import NoetlError, ResultError
+from noetl.errors import STORE_AWAY, NoetlError, ResultError
 from noetl.references import reference_of
 from noetl.stores.contract import LIVE, Execution, Store
 
@@ -90,6 +90,8 @@ class Following:
                 str(wanted.child["path"]), version_of(wanted.child.get("version")), parent.folder
             )
             await self.catalog.loaded(entry.sha, [])
+        except STORE_AWAY:
+            raise
         except NoetlError as error:
             return [refused(wanted, "child_failed", str(error))]
         return [
@@ -238,6 +240,8 @@ class Following:
         found: dict[str, Any] = {"count": 0, "error": None}
         try:
             found["count"] = await self.lists.count(wanted.execution_id, reference_of(wanted.ref))
+        except STORE_AWAY:
+            raise
         except (NoetlError, ValueError) as error:
             found["error"] = list_error(error)
         return ops.Counted(execution_id=wanted.execution_id, run=wanted.run, iter=wanted.iter, ref=wanted.ref, **found)
@@ -249,6 +253,8 @@ class Following:
         try:
             reference = reference_of(loop.ref) if loop else None
             found["element"] = await self.lists.element((wanted.execution_id, wanted.run), reference, wanted.iter)
+        except STORE_AWAY:
+            raise
         except (NoetlError, ValueError) as error:
             found["error"] = list_error(error)
         return ops.ElementRead(execution_id=wanted.execution_id, run=wanted.run, iter=wanted.iter, **found)

@@ -19,6 +19,7 @@ from itertools import count
 import msgspec
 
 from noetl.clock import Clock
+from noetl.config import LEASE_SECONDS
 from noetl.control.live import Live
 from noetl.control.metrics import NOTHING, Meters
 from noetl.control.polls import Poll, Polls
@@ -26,7 +27,7 @@ from noetl.control.stored_lists import StoredLists
 from noetl.engine.commands import Expire, Incident, Key, Operation, Work
 from noetl.engine.work import work_of
 from noetl.errors import PASSING, NoetlError
-from noetl.queues.contract import LEASE_SECONDS, Member
+from noetl.queues.contract import Member
 from noetl.references import reference_of
 from noetl.stores.shared import Claimed, SharedStore
 
@@ -243,6 +244,8 @@ class HandingOut:
             for poll in self.polls.of(pool):
                 if await self._claim(poll, pool):
                     self.hear(pool)
+                elif not await self.store.has_ready(pool):
+                    break  # or each of a thousand idle polls would cost a claim
 
     async def _claim(self, poll: Poll, pool: str) -> bool:
         """Claim for one poll; True: there may be more."""

@@ -19,12 +19,13 @@ from collections.abc import Callable
 from noetl.clock import Clock
 from noetl.control.live import Executions
 from noetl.control.metrics import NOTHING, Meters
+from noetl.control.shares import Share
 from noetl.control.sitting import Sitting
 from noetl.control.turn import Asked, Follower, Turn
 from noetl.engine import commands as ops
 from noetl.engine.commands import Operation
 from noetl.engine.events import Event
-from noetl.errors import PASSING, ResultError, Unreachable
+from noetl.errors import PASSING, STORE_AWAY, Unreachable
 from noetl.results.contract import Results
 from noetl.stores.contract import HeadMoved, Store
 
@@ -130,7 +131,7 @@ class Intake:
     def _conclude(self, turn: Turn) -> None:
         self.sitting.conclude(turn)
         for share in turn.shares.values():
-            self.observer(share.live.state.execution_id, share.first_seq, share.events)
+            self._tell(share)
             if share.live.state.is_ended:
                 self.executions.forget(share.live.state.execution_id)
         for asked, word in turn.answers:
@@ -138,6 +139,16 @@ class Intake:
                 asked.answer.set_result(word)
         if self.follower:
             self.follower.after(turn.changes)
+
+    def _tell(self, share: Share) -> None:
+        """What stands is not undone by whoever looks on: a server goes on without having told them."""
+        try:
+            self.observer(share.live.state.execution_id, share.first_seq, share.events)
+        except Exception:
+            if not self.is_lasting:
+                raise
+            extra = {"action": "observer_failed", "execution_id": share.live.state.execution_id}
+            log.exception("what was committed could not be told to whoever watches", extra=extra)
 
     def _measure(self, turn: Turn, batch: list[Asked], begun_at: float) -> None:
         meters = self.meters
@@ -170,10 +181,9 @@ class Intake:
     async def _recovered(self, batch: list[Asked], error: Exception) -> None:
         self.meters.refused(operations=len(batch))
         is_passing = isinstance(error, PASSING)
-        is_for_all = is_passing and not isinstance(error, ResultError)  # a place of results concerns few
         if is_passing and not self.is_lasting:
             self._end(batch, error)
-        elif not is_for_all and len({asked.operation.execution_id for asked in batch}) > 1:
+        elif not isinstance(error, STORE_AWAY) and len({asked.operation.execution_id for asked in batch}) > 1:
             await self._one_by_one(batch)
         elif is_passing:
             self._put_off(batch, error)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from noetl.control.roster import Roster, Seen
+from noetl.identity.roster import Roster, Seen
 from noetl.stores.shared import PoolRow
 
 

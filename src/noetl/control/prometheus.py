@@ -18,11 +18,14 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from noetl import __version__
 from noetl.clock import Clock
 from noetl.control.collectors import POOLS_MAX, Sampled, TaskCollector, bounded
-from noetl.control.metrics import Meters
+from noetl.control.metrics import FAILED, FIRED, SKIPPED, Meters
 from noetl.control.outlook import Outlook
 from noetl.engine.events import Event
 from noetl.errors import NoetlError
 from noetl.projections.tallies import OTHER, Tallies
+from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
+from noetl.stores.contract import CANCELLED, SUCCESS
+from noetl.stores.contract import FAILED as ENDED_IN_FAILURE
 
 SAMPLE_SECONDS = 1.0  # what was looked at is good for so long: several scrapers cost the store one look
 SAMPLE_SECONDS_MAX = 2.0
@@ -32,6 +35,12 @@ COMMIT_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 ANSWER_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 log = logging.getLogger("noetl.control.prometheus")
+
+
+def _show_zeros(counter: Counter, *values: str) -> None:
+    """Show a label's values before there is anything to count: a rate does not see the first of what was not there."""
+    for value in values:
+        counter.labels(value)
 
 
 class Prometheus(Meters):
@@ -73,8 +82,10 @@ class Prometheus(Meters):
         self._events = self._counter("noetl_events_total", "events that were committed")
         self._refused = self._counter("noetl_operations_refused_total", "operations whose batch did not stand")
         self._reports = self._counter("noetl_reports_total", "reports of workers, by what they were told", "answer")
+        _show_zeros(self._reports, ACCEPTED, DUPLICATE, STALE)
         self._started = self._counter("noetl_executions_started_total", "executions begun")
         self._ended = self._counter("noetl_executions_ended_total", "executions ended", "status")
+        _show_zeros(self._ended, SUCCESS, ENDED_IN_FAILURE, CANCELLED)
 
     def _make_of_handing_out(self) -> None:
         self._claim_seconds = self._histogram("noetl_claim_seconds", "one claim, at the store", COMMIT_SECONDS)
@@ -97,6 +108,8 @@ class Prometheus(Meters):
         )
         self._schedules = self._counter("noetl_schedule_firings_total", "due times of schedules", "outcome")
         self._triggers = self._counter("noetl_trigger_firings_total", "webhooks and messages of triggers", "outcome")
+        _show_zeros(self._schedules, FIRED, SKIPPED, FAILED)
+        _show_zeros(self._triggers, FIRED, SKIPPED, FAILED)
         self._exported = self._counter("noetl_export_events_total", "events handed to the stream")
         self._export_lag = Gauge(
             "noetl_export_lag_seconds", "age of the newest event in the stream", registry=self.registry

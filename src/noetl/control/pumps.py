@@ -13,7 +13,7 @@ from noetl.control.intake import Intake
 from noetl.control.live import Executions, Live
 from noetl.control.turn import Follower
 from noetl.engine.commands import Operation
-from noetl.errors import DiskFull, Unreachable
+from noetl.errors import STORE_AWAY
 from noetl.stores.contract import LIVE
 from noetl.stores.shared import Head, SharedStore
 
@@ -56,7 +56,7 @@ class Pumps:
             async with self.of(execution_id).turn:
                 try:
                     live = await self._current(heads.get(execution_id))
-                except (Unreachable, DiskFull):
+                except STORE_AWAY:
                     raise
                 except Exception as error:
                     faults.append(error)

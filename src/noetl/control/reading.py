@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from noetl.clock import Clock
 from noetl.engine.events import PlaybookProcessed, timestamp
@@ -14,6 +16,9 @@ from noetl.projections.summary import summary as summarised
 from noetl.projections.timeline import Timeline
 from noetl.projections.timeline import show as shown
 from noetl.stores.contract import Entry, Execution, Store
+
+if TYPE_CHECKING:  # a list of what is in a file must come at once
+    from noetl.control.unserved import Unserved
 
 FOLLOW_SECONDS = 0.1
 EVENTS_PER_READ = 5_000
@@ -64,10 +69,12 @@ async def summary(store: Store, execution_id: int, step_names: list[str]) -> dic
     return summarised(execution_id, await progress_of(store, execution_id), step_names)
 
 
-async def show(store: Store, execution_id: int) -> dict[str, Any]:
+async def show(store: Store, execution_id: int, unserved: Sequence[Unserved] = ()) -> dict[str, Any]:
+    """The document that `show` prints; `unserved` is what no log knows: that nobody takes a job."""
     await row_of(store, execution_id)
     timeline = Timeline()
-    return shown(execution_id, await progress_of(store, execution_id, timeline), timeline)
+    found = shown(execution_id, await progress_of(store, execution_id, timeline), timeline)
+    return {**found, "unserved": [msgspec.to_builtins(one) for one in unserved]}
 
 
 async def envelopes(store: Store, execution_id: int, after: int) -> AsyncIterator[dict[str, Any]]:

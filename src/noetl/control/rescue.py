@@ -19,7 +19,7 @@ from noetl.control.shared_sitting import FOLLOW_SECONDS
 from noetl.control.timers import overdue
 from noetl.engine.commands import Cancel, Expire, Recover, TimerSet
 from noetl.engine.effects import is_needed, pending
-from noetl.errors import DiskFull, Unreachable
+from noetl.errors import STORE_AWAY
 from noetl.queues.contract import DELIVERIES_MAX
 from noetl.stores.contract import LIVE, Execution
 from noetl.stores.shared import SharedStore
@@ -74,7 +74,7 @@ class Rescue:
         for look in looks:
             try:
                 await look()
-            except Unreachable as error:
+            except STORE_AWAY as error:
                 log.warning("the sweep could not look: %s", error, extra={"action": "sweep_refused"})
                 return
             except Exception:
@@ -84,6 +84,7 @@ class Rescue:
         count, lost = await self.store.expire(ROWS_MAX, DELIVERIES_MAX)
         if count:
             self.meters.expired(count)
+            log.warning("leases expired", extra={"action": "leases_expired", "count": count})
             for row in await self.store.pools():
                 if row.ready:
                     self.handing.ring(row.pool)
@@ -91,6 +92,7 @@ class Rescue:
             self.meters.lost(len(lost))
         for one in lost:
             execution_id, run, index = one.key
+            log.warning("a job is given up", extra={"action": "job_lost", "execution_id": execution_id, "run": run})
             message = f"its worker was lost {DELIVERIES_MAX} times in a row"
             self.pump.pumps.post(
                 Expire(
@@ -108,7 +110,7 @@ class Rescue:
         for execution_id in await self.store.overdue(ROWS_MAX):
             try:
                 await self._deadline(execution_id)
-            except (Unreachable, DiskFull):
+            except STORE_AWAY:
                 raise
             except Exception:  # of that one: the next is looked at all the same
                 extra = {"action": "deadline_failed", "execution_id": execution_id}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from noetl.clock import Clock
+from noetl.config import DEFAULT_POOL
 from noetl.control.handing_out import HandingOut, Reserved
 from noetl.control.live import Executions, Live
 from noetl.control.shared_following import subject_of
@@ -35,7 +36,6 @@ from noetl.stores.shared import (
     Transaction,
 )
 
-DEFAULT_POOL = "default"
 FOLLOW_SECONDS = 30.0  # so long a server may take to follow up what it decided, before another one does
 FOLLOWED_UP = (
     ops.ListWanted,

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from fnmatch import fnmatchcase
 
-from noetl.control.audit import audit
 from noetl.control.handing_out import HandingOut
 from noetl.control.live import Live
 from noetl.control.pumps import Pumps
-from noetl.control.sessions import Sessions
 from noetl.engine.commands import Key, Report, Work
 from noetl.engine.declarations import declared
 from noetl.engine.values import Fault
 from noetl.errors import Forbidden, UnknownPlaybook, Unreachable
+from noetl.identity.audit import audit
+from noetl.identity.sessions import Sessions
 from noetl.keychain.contract import Keychain
 from noetl.queues.contract import POLL_SECONDS_MAX, STALE, Member, PlaybookText, Profile, Session
 from noetl.secret import Declared, revealed

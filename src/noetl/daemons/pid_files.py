@@ -80,13 +80,13 @@ class PidFile:
                 raise AlreadyRunning(what, other.pid, str(self.path))
             self._write(record)
 
-    def tell(self, facts: Facts, *, is_ready: bool = True) -> None:
-        """Add to what this process says of itself. A file that is not its own any more is left alone."""
+    def tell(self, facts: Facts) -> None:
+        """This process is ready, and says more of itself. A file that is not its own any more is left alone."""
         with _alone(self.path.parent):
             found = self.record()
             if found is not None and _is_own(found):
                 whole = {**found.facts, **facts}
-                self._write(msgspec.structs.replace(found, is_ready=is_ready, facts=whole))
+                self._write(msgspec.structs.replace(found, is_ready=True, facts=whole))
 
     def release(self) -> None:
         """This process ends."""

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 from noetl.errors import KeychainUnusable
-from noetl.keychain.plain_files import read_plain_file
+from noetl.keychain.plain_files import read_plain_file, sync_folder
 from noetl.keychain.ring import RING_BYTES_MAX, Ring, ring_as_json, ring_of_json
 
 FILE_NAME = "keychain.keys"
+SHARED_FILE_NAME = "cluster.keys"  # for the credentials in a store that servers share
 PRIVATE_FILE = 0o600
 OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -48,7 +49,7 @@ class KeyFile:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)
-            _sync_folder(self._path.parent)
+            sync_folder(self._path.parent)
         except OSError as fault:
             raise self._unusable(fault) from fault
 
@@ -63,14 +64,3 @@ class KeyFile:
     def _unusable(self, fault: OSError) -> KeychainUnusable:
         reason = fault.strerror or type(fault).__name__
         return KeychainUnusable(f"the key ring in {self.where} cannot be used: {reason}. Mend its permissions or disk")
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename is on disk when its folder is; Windows has no such call and needs none."""
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

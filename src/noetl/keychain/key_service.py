@@ -20,16 +20,17 @@ class KeyService:
 
     is_given = False
 
-    def __init__(self, home: Path) -> None:
-        self._home = str(home)
-        self.where = f"the system's password store ({SERVICE}, {home})"
+    def __init__(self, home: Path, of: str = "") -> None:
+        """`of`: which of several rings of that home."""
+        self._account = f"{home} {of}".rstrip()
+        self.where = f"the system's password store ({SERVICE}, {self._account})"
 
     def load(self) -> Ring | None:
-        text = self._asked("get_password", SERVICE, self._home)
+        text = self._asked("get_password", SERVICE, self._account)
         return None if text is None else ring_of_json(text, self.where)
 
     def save(self, ring: Ring) -> None:
-        self._asked("set_password", SERVICE, self._home, ring_as_json(ring).decode())
+        self._asked("set_password", SERVICE, self._account, ring_as_json(ring).decode())
 
     def _asked(self, what: str, *words: str) -> Any:
         try:

@@ -1,7 +1,7 @@
 """The stored credentials of one home: which strongbox, which keys. Nothing is opened or made here.
 
-Strongbox and key file stand in the home, both of them, whatever store the runs use: a ring whose keys are dropped when
-one strongbox needs them no more must not have a second one.
+Strongbox and key file stand in the home, both of them. A store that servers share has a strongbox of its own, and so a
+ring of its own: keys are dropped when one strongbox needs them no more, so a ring must not have a second one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from noetl.clock import Clock
-from noetl.config import KEYS_IN_SERVICE, Settings
+from noetl.config import Settings
+from noetl.config.values import KEYS_IN_SERVICE
 from noetl.keychain import key_file, key_variable, strongbox_sqlite
 from noetl.keychain.key_file import KeyFile
 from noetl.keychain.key_service import KeyService
@@ -18,6 +19,8 @@ from noetl.keychain.key_variable import KeyVariable
 from noetl.keychain.ring import Keys
 from noetl.keychain.stored import StoredCredentials
 from noetl.keychain.strongbox_sqlite import SqliteStrongbox
+
+SHARED = "cluster"
 
 
 def stored_credentials(settings: Settings, environ: Mapping[str, str], clock: Clock) -> StoredCredentials:
@@ -34,5 +37,5 @@ def keys_of(settings: Settings, environ: Mapping[str, str]) -> Keys:
     if given := environ.get(key_variable.VARIABLE):
         return KeyVariable(given)
     if settings.keychain_key == KEYS_IN_SERVICE:
-        return KeyService(settings.home)
-    return KeyFile(settings.home / key_file.FILE_NAME)
+        return KeyService(settings.home, SHARED if settings.is_shared else "")
+    return KeyFile(settings.home / (key_file.SHARED_FILE_NAME if settings.is_shared else key_file.FILE_NAME))

@@ -1,10 +1,11 @@
-"""Reading a secret out of a small file, and only a file: a device or a pipe of that name may never end."""
+"""Small files with secrets in them: read from a file only, since a device or a pipe of that name may never end."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 
@@ -30,3 +31,14 @@ def text_of(data: bytes, bytes_max: int, what: str) -> str:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise LookupError(f"{what} is not UTF-8 text") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """A new name is on disk when its folder is; Windows has no such call and needs none. Raises OSError."""
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -208,6 +208,7 @@ def _unsealed(row: Row, ring: Ring | None, where: str) -> dict[str, Any]:
 
 def _ring_missing(where: str) -> KeychainUnusable:
     return KeychainUnusable(
-        f"there are stored credentials, but the key ring in {where} that opens them is missing. Bring it back from a "
-        "backup, or remove the credentials with noetl keychain remove and set them again"
+        f"there are stored credentials, but the key ring in {where} that opens them is missing. Bring it here from "
+        "another server that shares the store, or from a backup; or remove the credentials with noetl keychain remove "
+        "and set them again"
     )

@@ -36,7 +36,6 @@ CONNECT_SECONDS_MAX = 5.0
 CHECK_SECONDS = 5.0  # how often a connection is asked whether it is alive
 PONG_SECONDS_MAX = 5  # and how long it may take to say so
 STEADY_SECONDS = 10.0  # a connection that held so long was a good one: the next pause is short again
-PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.05, 5.0
 ASKED_MAX = 100_000  # requests under way
 STATUS, NO_RESPONDERS = "Status", "503"
 FAULTS = (nats.errors.Error, OSError, TimeoutError)
@@ -93,7 +92,7 @@ class Link:
         self._connection: Connection | None = None
         self._is_settled = asyncio.Event()  # there is a connection, or it is known that asking again will not help
         self._keeping: asyncio.Task[None] | None = None
-        self._pauses = Pauses(clock, chance, first_seconds=PAUSE_SECONDS_FIRST, most_seconds=PAUSE_SECONDS_MAX)
+        self._pauses = Pauses(clock, chance)
         self._why = "it was not tried yet"
 
     @property

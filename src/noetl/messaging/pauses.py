@@ -8,11 +8,19 @@ from collections.abc import Callable
 
 from noetl.clock import Clock
 
+PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.05, 5.0  # where nobody says otherwise
 SHORTEST_PART = 0.5  # of a pause that chance leaves at least
 
 
 class Pauses:
-    def __init__(self, clock: Clock, chance: Callable[[], float], *, first_seconds: float, most_seconds: float) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        chance: Callable[[], float],
+        *,
+        first_seconds: float = PAUSE_SECONDS_FIRST,
+        most_seconds: float = PAUSE_SECONDS_MAX,
+    ) -> None:
         self._clock = clock
         self._chance = chance
         self._first_seconds = first_seconds

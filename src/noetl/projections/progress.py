@@ -16,6 +16,7 @@ from noetl.engine.events import (
     ChildDone,
     EngineError,
     Event,
+    ExecutionForked,
     ExecutionRecovered,
     LoopDone,
     NextEvaluated,
@@ -214,6 +215,14 @@ def requested(progress: Progress, event: PlaybookExecutionRequested) -> None:
     progress.parent_execution_id = event.parent_execution_id
 
 
+def forked(progress: Progress, event: ExecutionForked) -> None:
+    """As in `engine.apply`: what went before is another's, and this one is nobody's child."""
+    progress.path, progress.version, progress.parent_execution_id = event.path, event.version, None
+    progress.ctx, progress.incident = folded(progress.ctx, event.patches), ""
+    if event.workload is not None or event.ref is not None:
+        progress.workload = event.workload or {}
+
+
 def evaluated(progress: Progress, event: PlaybookRequestEvaluated) -> None:
     progress.workload = event.workload
     if event.error:
@@ -302,6 +311,7 @@ HANDLERS: dict[type[Event], Callable[[Progress, Any], None]] = {
     PlaybookProcessed: processed,
     PlaybookCancelRequested: cancel_requested,
     EngineError: broken,
+    ExecutionForked: forked,
     ExecutionRecovered: recovered,
     SignalReceived: patched,
     StepDone: patched,

@@ -24,15 +24,14 @@ STARTED_MAX = 100_000
 
 
 class Spread:
-    """How values are spread over the bounds: `counts` has one place more, for what is above them all."""
+    """How times are spread over SECONDS: `counts` has one place more, for what is above them all."""
 
-    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
+    def __init__(self) -> None:
+        self.counts = [0] * (len(SECONDS) + 1)
         self.total = 0.0
 
     def add(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
+        self.counts[bisect_left(SECONDS, value)] += 1
         self.total += value
 
 

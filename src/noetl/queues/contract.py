@@ -13,12 +13,13 @@ from typing import Protocol
 import msgspec
 
 from noetl.engine.commands import Change, Key, Report, Work
+from noetl.errors import Forbidden, Unauthenticated, Unreachable
 
-LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 10.0
 DELIVERIES_MAX = 5
 POLL_SECONDS_MAX = 2.0  # a poll is answered by then, with work or without
 ACCEPTED, DUPLICATE, STALE = "ok", "dup", "stale"
+UNANSWERED = (Unreachable, Unauthenticated, Forbidden)  # ask again: a token that is refused now may be put right
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

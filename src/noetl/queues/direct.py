@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from noetl.clock import Clock
 from noetl.engine.commands import Key, Report, Work
-from noetl.errors import Unauthenticated, Unreachable
+from noetl.errors import PASSING, Unauthenticated
 from noetl.messaging.pauses import Pauses
 from noetl.queues.contract import POLL_SECONDS_MAX, Member, PlaybookText, Profile, WorkerService
 from noetl.queues.enrolment import Enrolment, Granted
 
-PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.05, 5.0
 Answer = TypeVar("Answer")
 Revocation = Callable[[list[tuple[Key, int]]], None]
 
@@ -41,7 +40,7 @@ class DirectTransport:
     async def poll(self, worker: str, free: int) -> list[Work]:
         try:
             works = await self._as_member(lambda member: self._service.poll(member, free, POLL_SECONDS_MAX))
-        except Unreachable:
+        except PASSING:
             await self._idle.wait()
             return []
         self._idle.reset()
@@ -52,7 +51,7 @@ class DirectTransport:
         while True:
             try:
                 return await self._as_member(lambda member: self._service.report(member, report))
-            except Unreachable:
+            except PASSING:
                 await pauses.wait()
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
@@ -97,4 +96,4 @@ class DirectTransport:
         return Granted(session=session.token, life_seconds=session.expires_at - self._clock.now())
 
     def _pauses(self) -> Pauses:
-        return Pauses(self._clock, self._chance, first_seconds=PAUSE_SECONDS_FIRST, most_seconds=PAUSE_SECONDS_MAX)
+        return Pauses(self._clock, self._chance)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
 import msgspec
 
+from noetl.config import DEFAULT_POOL, LEASE_SECONDS
 from noetl.engine.commands import Change, JobAdded, JobGone, JobParked, JobReady, Key, Report
-from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, LEASE_SECONDS, STALE, Claim
+from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, STALE, Claim
 
 READY, LEASED, PARKED = 0, 1, 2
 LEASE_BITS = 32
@@ -85,7 +87,7 @@ class MemoryQueue:
         if change.key in self._jobs:
             return
         group = (change.key[0], change.group) if change.group else None
-        entry = Entry(key=change.key, pool=change.pool, priority=change.priority, group=group)
+        entry = Entry(key=change.key, pool=change.pool or DEFAULT_POOL, priority=change.priority, group=group)
         self._jobs[change.key] = entry
         self._counts[READY] += 1
         self._push(entry, now)
@@ -251,6 +253,11 @@ class MemoryQueue:
         for entry in self._jobs.values():
             found.setdefault(entry.pool, []).append(entry)
         return [_pool_state(pool, entries, now) for pool, entries in sorted(found.items())]
+
+    def ready_in(self, execution_id: int) -> Counter[str]:
+        """How many jobs of one execution are ready, by pool: for people, too."""
+        entries = (entry for entry in self._jobs.values() if entry.key[0] == execution_id)
+        return Counter(entry.pool for entry in entries if entry.state == READY)
 
     @property
     def ready(self) -> int:

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from noetl.clock import Clock
+from noetl.config import LEASE_SECONDS
 from noetl.engine.commands import Key, Report, Work
 from noetl.errors import NoetlError, Unauthenticated, Unreachable
 from noetl.messaging.pauses import Pauses
 from noetl.messaging.sealed import Reader, SealBroken, seal
 from noetl.queues import wire
-from noetl.queues.contract import LEASE_SECONDS, POLL_SECONDS_MAX, PlaybookText, Profile
+from noetl.queues.contract import POLL_SECONDS_MAX, PlaybookText, Profile
 from noetl.queues.enrolment import Enrolment, Granted
 from noetl.queues.homes import Homes
 from noetl.queues.nats_asking import Answered, Asking
@@ -34,7 +35,6 @@ PATIENCE_OF_LEASE = 6
 POLL_GRACE_SECONDS = 1.0  # beyond the wait: then the server is given up
 HEARTBEAT_ATTEMPTS = 2
 ATTEMPTS_MAX = 8  # of what a job cannot go on without: its playbook, a credential
-PAUSE_SECONDS_FIRST, PAUSE_SECONDS_MAX = 0.05, 5.0
 NONCE_BYTES = 16
 Revocation = Callable[[list[tuple[Key, int]]], None]
 
@@ -219,7 +219,7 @@ class NatsTransport:
         return Granted(session=enrolled.session, life_seconds=enrolled.life_seconds)
 
     def _pauses(self) -> Pauses:
-        return Pauses(self._clock, self._chance, first_seconds=PAUSE_SECONDS_FIRST, most_seconds=PAUSE_SECONDS_MAX)
+        return Pauses(self._clock, self._chance)
 
     def _note_outage(self, why: str) -> None:
         """Said once when it begins and once when it is over, however often is asked meanwhile."""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 CA_BYTES_MAX = 1024 * 1024
 
 
-def worker_link(settings: Settings, clock: Clock, pool: str | None = None) -> Link:
+def worker_link(settings: Settings, clock: Clock) -> Link:
     """The link of a worker; `start` it. Answers come under its pool's subject."""
-    return _link(settings, Subjects(settings.queue_prefix).inbox(pool or settings.pool), clock)
+    return _link(settings, Subjects(settings.queue_prefix).inbox(settings.pool), clock)
 
 
 def server_link(settings: Settings, clock: Clock) -> Link:

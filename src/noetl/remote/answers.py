@@ -29,6 +29,7 @@ CLASSES: dict[str, type[errors.NoetlError]] = {
     "unreachable": errors.Unreachable,
     "store-busy": errors.StoreBusy,
     "keychain-busy": errors.KeychainBusy,
+    "keychain-unusable": errors.KeychainUnusable,
     "disk-full": errors.DiskFull,
     "missing-library": errors.MissingLibrary,
     "unusable-plugin": errors.UnusablePlugin,

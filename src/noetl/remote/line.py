@@ -49,7 +49,7 @@ def token_of(settings: Settings, environ: Mapping[str, str] = os.environ) -> Tok
 
     The one of the home goes to servers of this machine only: `--server` may name a stranger's.
     """
-    from noetl.control import token_files
+    from noetl.identity import token_files
 
     if settings.server_token_file is not None:
         file = settings.server_token_file

@@ -33,7 +33,7 @@ KEY_BYTES = 16
 START_TRIES_MAX = 5
 START_PAUSE_SECONDS = 0.3
 SETTLE_SECONDS = 0.2  # after the last event, before an execution is said to wait
-STANDSTILL_SECONDS, STANDSTILL_SECONDS_MAX = 2.0, 30.0  # without an event, before children are looked at
+STANDSTILL_SECONDS, STANDSTILL_SECONDS_MAX = 2.0, 30.0  # without an event, before it is asked why
 NAME_CHARS_MAX = 255
 
 
@@ -126,6 +126,7 @@ def _follow(line: Line, execution_id: int, observer: Observer, progress: Progres
     """Until nothing more happens by itself; gives what its children say of an execution that only waits for them."""
     coming = Ticking(followed(line, execution_id, progress.seq))
     quiet_since, look_after = time.monotonic(), STANDSTILL_SECONDS
+    told: set[str] = set()
     while True:
         is_settling = progress.status in (WAITING, INCIDENT)
         try:
@@ -142,8 +143,8 @@ def _follow(line: Line, execution_id: int, observer: Observer, progress: Progres
             observer = Nobody()
         if is_settling:
             return {}
-        if progress.called and time.monotonic() - quiet_since > look_after:
-            if extra := held_up.by_children(line, execution_id, progress):
+        if time.monotonic() - quiet_since > look_after:
+            if extra := _looked_into(line, execution_id, observer, progress, told):
                 return extra
             look_after = min(look_after * 2, STANDSTILL_SECONDS_MAX)
 
@@ -155,6 +156,24 @@ def _tell(observer: Observer, execution_id: int, envelope: Envelope, progress: P
         for printed in event.logs:  # what a task printed comes before how it ended
             observer.printed(execution_id, envelope.get("step", ""), event.task, printed)
     observer.committed(execution_id, seq_of(envelope), [event])
+
+
+def _looked_into(
+    line: Line, execution_id: int, observer: Observer, progress: Progress, told: set[str]
+) -> dict[str, Any]:
+    """Why nothing happens: what its children say, if it only waits for them; a pool without a worker is told of."""
+    try:
+        if progress.called and (extra := held_up.by_children(line, execution_id, progress)):
+            return extra
+        if not progress.runs.current:  # else a task is under way, and takes its time
+            shown = line.get(f"/api/v1/executions/{execution_id}")
+            for one in shown.get("unserved", ()):  # an older server does not tell
+                if one["pool"] not in told:
+                    told.add(one["pool"])
+                    observer.unserved(one["reason"])
+    except (Unreachable, OSError):
+        pass  # the stream has the patience to wait for the server; a terminal that is gone is seen with the next event
+    return {}
 
 
 def _summed_up(line: Line, execution_id: int, progress: Progress) -> dict[str, Any]:

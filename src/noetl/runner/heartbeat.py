@@ -14,15 +14,13 @@ import msgspec
 
 from noetl.clock import Clock
 from noetl.engine.commands import Key
-from noetl.errors import Forbidden, Unauthenticated, Unreachable
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import Transport
+from noetl.queues.contract import UNANSWERED, Transport
 
 log = logging.getLogger("noetl.runner")
 
 JOBS_PER_MESSAGE_MAX = 4_000  # of some 50 bytes each: far below what a message may have
-AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX = 0.1, 2.0
-UNANSWERED = (Unreachable, Unauthenticated, Forbidden)  # a token that is refused now may be put right
+AGAIN_SECONDS_MAX = 2.0
 
 Held = Sequence[tuple[Key, int]]
 
@@ -55,7 +53,7 @@ class Heartbeat:
         self.every_seconds = every_seconds
         self.held = held
         self.on_answer = on_answer
-        self._pauses = Pauses(clock, chance, first_seconds=AGAIN_SECONDS_FIRST, most_seconds=AGAIN_SECONDS_MAX)
+        self._pauses = Pauses(clock, chance, most_seconds=AGAIN_SECONDS_MAX)
         self._is_answered = True
 
     async def run(self) -> None:

@@ -13,7 +13,7 @@ import math
 import msgspec
 
 from noetl.clock import Clock
-from noetl.queues.contract import LEASE_SECONDS
+from noetl.config import LEASE_SECONDS
 
 FIRM_PART = 0.9
 HEARTBEATS_PER_LEASE = 3

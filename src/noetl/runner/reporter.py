@@ -17,16 +17,13 @@ import msgspec
 from noetl.clock import Clock, Timer
 from noetl.engine.commands import Report, Work
 from noetl.engine.events import Event
-from noetl.errors import Forbidden, Unauthenticated, Unreachable
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import STALE, Transport
+from noetl.queues.contract import STALE, UNANSWERED, Transport
 from noetl.runner.lease import Lease
 
 DELAY_SECONDS = 0.005
 REPORT_BYTES_MAX = 256 * 1024
 EVENTS_MAX = 1000
-AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX = 0.1, 5.0
-UNANSWERED = (Unreachable, Unauthenticated, Forbidden)  # a token that is refused now may be put right
 
 encode = msgspec.json.Encoder().encode
 
@@ -168,7 +165,7 @@ class Reporter:
             try:
                 word = await post.transport.report(report)
             except UNANSWERED:
-                pauses = pauses or _pauses(post)
+                pauses = pauses or Pauses(post.clock, post.chance)
                 await pauses.wait()
                 continue
             if word == STALE:
@@ -176,7 +173,3 @@ class Reporter:
                 raise Dropped
             self.lease.heard(sent_at)
             return
-
-
-def _pauses(post: Post) -> Pauses:
-    return Pauses(post.clock, post.chance, first_seconds=AGAIN_SECONDS_FIRST, most_seconds=AGAIN_SECONDS_MAX)

@@ -19,9 +19,9 @@ from noetl.dsl.model import Playbook
 from noetl.engine.commands import Key, Work
 from noetl.errors import Unreachable
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import Transport
+from noetl.queues.contract import UNANSWERED, Transport
 from noetl.runner.execute import Kit, execute
-from noetl.runner.heartbeat import UNANSWERED, Answered, Heartbeat
+from noetl.runner.heartbeat import Answered, Heartbeat
 from noetl.runner.invoke import Invoker
 from noetl.runner.lease import Lease, Terms
 from noetl.runner.reporter import Post
@@ -31,7 +31,6 @@ from noetl.runner.waiting import first_of
 log = logging.getLogger("noetl.runner")
 
 JOBS_MAX = 10_000  # held at once, those that wait without a slot among them; more than that if there are more slots
-AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX = 0.1, 5.0
 RELEASES_MAX = 3  # attempts to give a job back: then its lease runs out by itself
 
 Playbooks = Callable[[str, list[list[Any]]], Awaitable[Playbook]]
@@ -288,7 +287,7 @@ class Worker:
                 return
 
     def _pauses(self) -> Pauses:
-        return Pauses(self.clock, self.chance, first_seconds=AGAIN_SECONDS_FIRST, most_seconds=AGAIN_SECONDS_MAX)
+        return Pauses(self.clock, self.chance)
 
     def _facts(self, action: str) -> dict[str, object]:
         return {"action": action, "worker": self.name}

@@ -14,11 +14,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 
 from noetl.clock import Clock, SystemClock
+from noetl.config import LEASE_SECONDS
 from noetl.engine.events import Event, LoopIterationDone
 from noetl.errors import Unreachable
 from noetl.stores import postgres_rows as rows
 from noetl.stores.contract import Batch, Entry, Execution, Snapshot
-from noetl.stores.opening import LEASE_SECONDS
 from noetl.stores.postgres_connections import Connections
 from noetl.stores.postgres_database import database_of
 from noetl.stores.postgres_export import PostgresExport

@@ -125,14 +125,11 @@ SELECT * FROM ended
 HOLDS = b"""
 SELECT 1 FROM job WHERE execution_id = %s AND run = %s AND iter = %s AND lease = %s AND worker = %s AND state = %s
 """
+HAS_READY = b"SELECT 1 FROM job WHERE pool = %s AND state = 0 AND ready_at <= now_seconds() LIMIT 1"
 HOLDER = b"SELECT worker FROM job WHERE execution_id = %s AND run = %s AND iter = %s AND lease = %s AND worker <> ''"
 JOBS = b"""
 SELECT execution_id, run, iter, pool, state, worker, deliveries, ready_at, lease_until, coalesce(child_key, '')
 FROM job WHERE execution_id = %s ORDER BY run, iter LIMIT %s
-"""
-WORKER_JOBS = b"""
-SELECT execution_id, run, iter, pool, state, worker, deliveries, ready_at, lease_until, coalesce(child_key, '')
-FROM job WHERE state = 1 AND worker = %s ORDER BY execution_id, run, iter LIMIT %s
 """
 POOLS = b"""
 SELECT pool,
@@ -154,6 +151,9 @@ class PostgresJobs:
         found = await self._connections.rows(CLAIM, values)
         found.sort(key=lambda row: (row[5], row[6], row[:3]))
         return [Claimed(key=_key(row), lease=row[3], deliveries=row[4]) for row in found]
+
+    async def has_ready(self, pool: str) -> bool:
+        return bool(await self._connections.rows(HAS_READY, [pool]))
 
     async def extend(self, worker: str, held: Sequence[tuple[Key, int]], lease_seconds: float) -> list[Key]:
         if not held:
@@ -186,9 +186,6 @@ class PostgresJobs:
 
     async def jobs(self, execution_id: int, limit: int = 1000) -> list[JobRow]:
         return [_job(row) for row in await self._connections.rows(JOBS, (execution_id, limit))]
-
-    async def worker_jobs(self, worker: str, limit: int = 1000) -> list[JobRow]:
-        return [_job(row) for row in await self._connections.rows(WORKER_JOBS, (worker, limit))]
 
     async def pools(self) -> list[PoolRow]:
         return [

@@ -66,12 +66,36 @@ class JobsSuite:
 
         assert held == [True, False, False]
 
+    async def test_who_got_a_lease_is_known_while_it_stands(self, store: SharedStore) -> None:
+        _, (key,) = await start(store, (1, {}))
+        await claim(store, WORKER, 11, ttl=LAPSED_SECONDS)
+        await store.expire(10, 5)
+
+        lapsed = [await store.holder(key, lease) for lease in (11, 12)]
+        await claimed_soon(store, OTHER, 12)
+        claimed_anew = [await store.holder(key, lease) for lease in (11, 12)]
+        await store.release(OTHER, [(key, 12)])
+
+        assert (lapsed, claimed_anew) == ([WORKER, None], [None, OTHER])
+        assert await store.holder(key, 12) is None
+
     async def test_only_the_jobs_of_the_pool_that_are_ready_now_are_claimed(self, store: SharedStore) -> None:
         await start(store, (1, {"pool": "gpu"}), (2, {"until": FAR_AWAY}), (3, {"child_key": "call"}))
         await start(store, (1, {"lease": 5, "worker": OTHER}))
 
         assert await claim(store, WORKER, 11, 12, 13) == []
         assert [one.lease for one in await store.claim(WORKER, "gpu", [11, 12], TTL_SECONDS)] == [11]
+
+    async def test_whether_a_pool_has_a_job_that_is_ready_is_known_without_claiming_it(
+        self, store: SharedStore
+    ) -> None:
+        await start(store, (1, {"pool": "busy"}), (2, {"pool": "later", "until": FAR_AWAY}))
+
+        ready = [await store.has_ready(pool) for pool in ("busy", "busy", "later", "nobody")]
+        await store.claim(WORKER, "busy", [5], TTL_SECONDS)
+
+        assert ready == [True, True, False, False]
+        assert not await store.has_ready("busy")
 
     async def test_a_job_that_is_parked_until_a_time_is_claimed_then(self, store: SharedStore) -> None:
         execution_id, (due, undue) = await start(
@@ -319,17 +343,16 @@ class JobsSuite:
 
     # --- for people --------------------------------------------------------------------------------------------------
 
-    async def test_jobs_are_listed_by_execution_and_by_worker(self, store: SharedStore) -> None:
+    async def test_jobs_of_an_execution_are_listed_as_they_stand(self, store: SharedStore) -> None:
         execution_id, (ready, leased, parked) = await start(
             store, (1, {}), (2, {"lease": 5, "worker": WORKER}), (3, {"child_key": "call"})
         )
 
         rows = await store.jobs(execution_id)
-        of_worker = await store.worker_jobs(WORKER)
 
         assert [(row.key, row.state) for row in rows] == [(ready, READY), (leased, LEASED), (parked, PARKED)]
         assert [row.child_key for row in rows] == ["", "", "call"]
-        assert [(row.key, row.worker, row.deliveries) for row in of_worker] == [(leased, WORKER, 1)]
+        assert [(row.worker, row.deliveries) for row in rows] == [("", 0), (WORKER, 1), ("", 0)]
         assert len(await store.jobs(execution_id, limit=2)) == 2
 
     async def test_pools_tell_what_waits_and_runs(self, store: SharedStore) -> None:

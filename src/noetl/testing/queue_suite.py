@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import pytest
 
+from noetl.config import LEASE_SECONDS
 from noetl.engine.commands import JobAdded, JobGone, JobParked, JobReady, Key, Report
-from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, LEASE_SECONDS, STALE, Claim, Queue
+from noetl.queues.contract import ACCEPTED, DELIVERIES_MAX, DUPLICATE, STALE, Claim, Queue
 
 NOW = 1000.0
 LATER = NOW + LEASE_SECONDS + 1

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -154,6 +155,12 @@ def running_s3() -> Iterator[Bucket]:
         yield bucket
 
 
+def free_port() -> int:
+    """One that nobody has now: for a server that is started again where it was."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
 @contextmanager
 def _kept(
     command: list[str], folder: Path, stop_signal: str, user: int | None, is_ready: Callable[[], bool]
@@ -287,9 +294,13 @@ def main(words: list[str]) -> int:
         print(f"usage: python -m {__spec__.name} {'|'.join(starts)}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), starts[words[0]]() as address:
-        print(address if isinstance(address, str) else address.url, flush=True)
-        threading.Event().wait()
+    try:
+        with suppress(KeyboardInterrupt), starts[words[0]]() as address:
+            print(address if isinstance(address, str) else address.url, flush=True)
+            threading.Event().wait()
+    except RuntimeError as fault:  # it is not installed, or did not start: the message says what to do
+        print(f"error: {fault}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -96,9 +96,12 @@ class SweepSuite:
 
     async def test_a_child_that_ended_is_unheard_while_its_callers_job_waits_for_it(self, store: SharedStore) -> None:
         caller, _ = await start(store, (1, {"child_key": "call 1"}), (2, {"child_key": "call 2"}))
-        ended, _ = await start(store, parent_id=caller, parent_key="call 1", status=SUCCESS, ended_at=10.0)
-        await start(store, parent_id=caller, parent_key="call 2")
-        await start(store, parent_id=caller, parent_key="call 3", status=SUCCESS, ended_at=10.0)
+        ended, _, heard = [
+            (await start(store, parent_id=caller, parent_key=key))[0] for key in ("call 1", "call 2", "call 3")
+        ]
+        for execution_id in (ended, heard):
+            one = append(execution_id, 2, [started(2)], status=SUCCESS, ended_at=10.0)
+            await committed(store, Batch(appends=[one]))
 
         found = [await store.unheard(10, age_seconds) for age_seconds in (60.0, FAR_AWAY)]
 

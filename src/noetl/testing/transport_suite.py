@@ -25,12 +25,12 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from noetl.clock import SystemClock
 from noetl.engine.commands import Around, Key, Report, Work
 from noetl.engine.events import Event, Patch, StepDone, StepStarted, TaskDone
 from noetl.engine.state import Progress
 from noetl.errors import Forbidden, Unauthenticated, Unreachable
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, PlaybookText, Profile, Transport
+from noetl.testing.clocks import ShiftedClock
 from noetl.testing.office import TOKEN, Office, a_profile, a_work
 
 MEBIBYTE = 1024 * 1024
@@ -46,16 +46,6 @@ class WorkerTransport(Transport, Protocol):
     async def credential(self, key: Key, lease: int, name: str) -> dict[str, Any]: ...
 
     async def leave(self) -> None: ...
-
-
-class ShiftedClock(SystemClock):
-    """The machine's clock, and what a test adds to it."""
-
-    def __init__(self) -> None:
-        self.shift_seconds = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.shift_seconds
 
 
 Connect = Callable[[Profile, str, ShiftedClock], Awaitable[WorkerTransport]]

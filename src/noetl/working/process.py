@@ -16,30 +16,28 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
-from noetl import __version__
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
-from noetl.control import token_files
 from noetl.embedded import kinds_of
 from noetl.errors import Unreachable
+from noetl.identity import token_files
 from noetl.keychain.opening import open_keychain
 from noetl.keychain.server_source import ServerSource
 from noetl.logs import logging_to_stderr
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import POLL_SECONDS_MAX, Profile, Transport
+from noetl.queues.contract import POLL_SECONDS_MAX, Transport
 from noetl.queues.nats import NatsTransport
 from noetl.queues.nats_link import worker_link
 from noetl.results.choices import results_stores_of
 from noetl.results.stores import Stores
 from noetl.runner.heartbeat import Answered
 from noetl.runner.waiting import first_of
-from noetl.tools.registry import Declarations, is_installed
-from noetl.worker import make_worker
+from noetl.worker import make_worker, profile_of
 from noetl.working.heart import Heart
 from noetl.working.playbooks import FetchedPlaybooks
 
 NAME_BYTES = 4
-AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX = 0.1, 5.0
+AGAIN_SECONDS = 5.0  # after a fault of ours in the asking
 LAST_POLL_SECONDS_MAX = POLL_SECONDS_MAX + 3.0  # the one that is under way when the drain begins
 CONNECT_SECONDS_MAX = 2.0  # before it is said that one waits
 CLOSE_SECONDS_MAX = 10.0
@@ -121,7 +119,10 @@ class WorkerProcess:
         file = self.settings.home / token_files.OF_WORKERS
         token = token_files.read_own(file)
         if token is None:
-            raise Unreachable(f"there is no token of role worker: neither --token-file was given nor is there {file}")
+            raise Unreachable(
+                f"there is no token of role worker: neither --token-file was given nor is there {file}. A server that "
+                "shares this home makes one; else make one there: noetl token create --role worker"
+            )
         return token
 
     def clean(self, data: object) -> object:
@@ -144,7 +145,7 @@ class WorkerProcess:
 
     async def enrolled(self, stop: Stop) -> bool:
         """Let in by a server, for which one waits; False: told to stop before that."""
-        pauses = Pauses(self.clock, random.random, first_seconds=AGAIN_SECONDS_FIRST, most_seconds=AGAIN_SECONDS_MAX)
+        pauses = Pauses(self.clock, random.random)
         is_waiting = False
         while not stop.asked.is_set():
             try:
@@ -180,7 +181,7 @@ class WorkerProcess:
                 await self.worker.run()
             except Exception:
                 log.exception("polling broke off", extra={"action": "poll_failed"})
-                await self.clock.sleep(AGAIN_SECONDS_MAX)
+                await self.clock.sleep(AGAIN_SECONDS)
 
     @asynccontextmanager
     async def _heart_transport(self) -> AsyncIterator[Transport]:
@@ -196,15 +197,3 @@ class WorkerProcess:
     def _answered(self, answer: Answered) -> None:
         self.worker.answered(answer)
         self.transport.keep(list(answer.held))
-
-
-def profile_of(settings: Settings, name: str, kinds: Declarations) -> Profile:
-    return Profile(
-        worker=name,
-        pool=settings.pool,
-        slots=settings.slots,
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        version=__version__,
-        kinds=tuple(sorted(kind for kind in kinds if kinds.can_run(kind) and is_installed(kinds[kind]))),
-    )

@@ -1,13 +1,6 @@
 """What tests of the queue begin with."""
 
-import asyncio
-
 from noetl.testing.office import a_work
-
-
-async def until(is_so):
-    while not is_so():
-        await asyncio.sleep(0.001)
 
 
 async def claimed(stage, office, **given):

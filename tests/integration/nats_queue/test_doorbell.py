@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from noetl.queues.doorbell import RING_SECONDS
-from tests.integration.nats_queue.parts import until
+from noetl.testing.waiting import until
 
 
 async def test_every_server_hears_which_pool_has_work(stage):

@@ -16,6 +16,7 @@ from noetl.stores.contract import Append, Batch, Execution
 from noetl.stores.memory import MemoryStore
 from noetl.stores.postgres import PostgresStore
 from noetl.stores.turns import LIFE_SECONDS, Turn
+from noetl.testing.clocks import ClockByHand
 from noetl.testing.nats_stage import on_nats
 from noetl.testing.services import restarting_nats
 
@@ -153,14 +154,6 @@ async def test_a_cursor_never_goes_back(store):
 
     assert (execution_id, 4) in await store.behind(100)
     await store.advance([(execution_id, 5)])
-
-
-class ClockByHand(SystemClock):
-    def __init__(self):
-        self.seconds = 1000.0
-
-    def now(self):
-        return self.seconds
 
 
 async def test_one_server_has_the_turn_until_it_stops_renewing():

@@ -7,15 +7,16 @@ import pytest
 from noetl.clock import SystemClock
 from noetl.errors import PayloadTooLarge, Unreachable
 from noetl.messaging import link as links
+from noetl.messaging import pauses
 from noetl.messaging.server import server_of
 from noetl.messaging.unanswered import NobodyThere, NotConnected, Silent
-from noetl.queues import nats
 from noetl.queues.contract import ACCEPTED, DUPLICATE
 from noetl.testing.nats_stage import on_nats
 from noetl.testing.office import Office, a_profile, a_work
 from noetl.testing.services import restarting_nats
 from noetl.testing.transport_suite import done, report_of
-from tests.integration.nats_queue.parts import claimed, until
+from noetl.testing.waiting import until
+from tests.integration.nats_queue.parts import claimed
 from tests.integration.nats_queue.proxy import proxied
 
 
@@ -149,9 +150,9 @@ async def test_polls_that_nobody_answers_pause_longer_and_longer(stage):
     for _ in range(12):
         await transport.poll("w", 1)
 
-    assert waited[0] <= nats.PAUSE_SECONDS_FIRST
+    assert waited[0] <= pauses.PAUSE_SECONDS_FIRST
     assert waited[0] < waited[2] < waited[4]
-    assert nats.PAUSE_SECONDS_MAX / 2 <= waited[-1] <= nats.PAUSE_SECONDS_MAX
+    assert pauses.PAUSE_SECONDS_MAX / 2 <= waited[-1] <= pauses.PAUSE_SECONDS_MAX
 
 
 async def test_a_link_that_was_never_up_says_why():

@@ -9,7 +9,8 @@ from noetl.queues import nats_service, wire
 from noetl.queues.contract import ACCEPTED, PlaybookText
 from noetl.testing.office import Office, a_work
 from noetl.testing.transport_suite import report_of
-from tests.integration.nats_queue.parts import claimed, until
+from noetl.testing.waiting import until
+from tests.integration.nats_queue.parts import claimed
 
 
 class Separate:

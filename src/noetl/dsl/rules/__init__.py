@@ -64,6 +64,7 @@ MODULES = (
     "nl212_set_under_spec",
     "nl213_engine_event_emitted",
     "nl214_event_at_foreign_boundary",
+    "nl215_bad_pool_name",
     # 3xx task and policy
     "nl301_jump_to_unknown_task",
     "nl302_duplicate_task_label",
