@@ -164,13 +164,21 @@ class Cluster:
     # --- what is measured --------------------------------------------------------------------------------------------
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = self._connection()
+        try:
+            return self._asked(connection, method, path, body)
+        finally:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def _asked(self, connection: http.client.HTTPConnection, method: str, path: str, body: Any) -> Any:
         token = (self.folder / "server.token").read_text(encoding="ascii").strip()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
         found = json.loads(answer.read() or b"null")
-        connection.close()
         if answer.status >= http.client.BAD_REQUEST:
             raise RuntimeError(f"{method} {path}: {answer.status} {found}")
         return found
@@ -204,10 +212,13 @@ class Cluster:
 
     def start_many(self, path: str, count: int) -> float:
         """One after another, over one connection."""
+        connection = self._connection()
         began = time.perf_counter()
         for _ in range(count):
-            self.ask("POST", "/api/v1/executions", {"path": path})
-        return time.perf_counter() - began
+            self._asked(connection, "POST", "/api/v1/executions", {"path": path})
+        seconds = time.perf_counter() - began
+        connection.close()
+        return seconds
 
     def fill(self, path: str, count: int) -> None:
         asyncio.run(self._started_at_once(path, count))

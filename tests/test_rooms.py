@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 BASE = tuple("errors ids traceparent clock config references secret sql json_schema writes logs expressions".split())
 ROLES = tuple(
     "server running safekeeping proving asking embedded worker clictl checkup tracing serving api_parts remote issuing "
-    "working scheduling starts access chance cluster cluster_host embedded_host hosting".split()
+    "working scheduling starts access chance workforces cluster cluster_host embedded_host hosting".split()
 )
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)

@@ -7,7 +7,8 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     server.py  worker.py  clictl.py   the roles: read settings, build the parts, run. They do not decide. Beside them:
                   running.py (runs and changes executions in this process), embedded.py (server and worker in one
                   process), cluster.py (a server of many); hosting.py is either of them at work, with embedded_host.py,
-                  cluster_host.py, api_parts.py, starts.py, access.py, chance.py, tracing.py, serving.py (on a socket)
+                  cluster_host.py, api_parts.py, workforces.py, starts.py, access.py, chance.py, tracing.py; serving.py
+                  puts the API on a socket
     working/      worker processes of a cluster, and what supervises them
     issuing  scheduling  safekeeping  proving  asking   what the command line asks of a store on this machine: tokens,
                   schedules, credentials (kept, tried), executions of another process; remote/ asks a server instead

@@ -1,26 +1,24 @@
 """The parts that the API is given, from those of a process. Wires, and decides nothing.
 
-`embedded_parts` is for one process over a SQLite file; a server of a cluster puts the same struct together from its
-own. `HomeVault` is the keychain of the home, as the API asks for it.
+`embedded_parts` is for one process over a SQLite file, `cluster_parts` for a server of many. `HomeVault` is the
+keychain, as the API asks for it.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from noetl import __version__, proving
-from noetl.api.parts import Check, MetricsPage, Parts, Pool, SeenWorker
+from noetl import proving
+from noetl.api.parts import Check, MetricsPage, Parts
 from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.intake import Observer as Committed
 from noetl.control.metrics import NOTHING, Meters
 from noetl.control.requests import Nobody
-from noetl.control.unserved import Unserved, unserved_of
 from noetl.control.watching import Watching
 from noetl.embedded import Embedded
 from noetl.engine.events import Event
@@ -31,6 +29,11 @@ from noetl.keychain.local import stored_credentials
 from noetl.keychain.stored import Credential, StoredCredentials
 from noetl.keychain.strongbox import Row
 from noetl.stores.contract import Store
+from noetl.workforces import OwnWorkforce, RosterWorkforce
+
+if TYPE_CHECKING:  # a server of one machine does without
+    from noetl.cluster import ClusterServer
+    from noetl.messaging.link import Link
 
 
 class Telling(Nobody):
@@ -79,41 +82,6 @@ class HomeVault:
         return dict(msgspec.structs.asdict(proof))
 
 
-class OwnWorkforce:
-    """The one worker of an embedded server, which takes jobs of every pool; none with `--no-workers`."""
-
-    def __init__(self, embedded: Embedded) -> None:
-        self._embedded = embedded
-
-    async def pools(self) -> list[Pool]:
-        states = self._embedded.queue.pools(self._embedded.clock.monotonic())
-        return [Pool(**state._asdict(), workers=int(self._is_working)) for state in states]
-
-    @property
-    def _is_working(self) -> bool:
-        return self._embedded.settings.server_workers
-
-    async def unserved(self, execution_id: int) -> list[Unserved]:
-        return [] if self._is_working else unserved_of(self._embedded.queue.ready_in(execution_id), {})
-
-    async def workers(self) -> list[SeenWorker]:
-        if not self._is_working:
-            return []
-        worker, settings = self._embedded.worker, self._embedded.settings
-        return [
-            SeenWorker(
-                worker=worker.name,
-                pool=settings.pool,
-                slots=settings.slots,
-                host=socket.gethostname(),
-                pid=os.getpid(),
-                version=__version__,
-                jobs=worker.jobs,
-                seen_at=self._embedded.clock.now(),
-            )
-        ]
-
-
 async def store_check(store: Store, clock: Clock) -> Check:
     """Whether the store answers, and how fast."""
     began = clock.monotonic()
@@ -156,4 +124,35 @@ def embedded_parts(
         tokens=tokens,
         meters=meters,
         metrics=metrics,
+    )
+
+
+def cluster_parts(
+    settings: Settings, server: ClusterServer, telling: Telling, vault: HomeVault, link: Link | None
+) -> Parts:
+    """The parts of the API over a server of a cluster."""
+
+    async def health() -> list[Check]:
+        checks = [await store_check(server.store, server.clock)]
+        if link is not None:
+            checks.append(Check(name="queue", is_ok=link.is_up, detail="" if link.is_up else "NATS is not reached now"))
+        return checks
+
+    async def heads(ids: Any) -> dict[int, int]:
+        return {head.id: head.head for head in (await server.store.heads(ids)).values()}
+
+    telling.watching = watching = Watching(server.store, server.clock, heads)
+    return Parts(
+        settings=settings,
+        clock=server.clock,
+        store=server.store,
+        catalog=server.catalog,
+        desk=server.desk,
+        authority=server.tokens,
+        watching=watching,
+        read_result=server.access.read_by,
+        health=health,
+        vault=vault,
+        workforce=RosterWorkforce(server),
+        tokens=server.tokens,
     )

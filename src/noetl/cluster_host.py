@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from noetl.api.parts import Check, Parts, Pool, SeenWorker
-from noetl.api_parts import HomeVault, Telling, store_check
+from noetl.api_parts import HomeVault, Telling, cluster_parts
 from noetl.clock import Clock, SystemClock
 from noetl.cluster import ClusterServer, StoredDocuments, opened
 from noetl.config import Settings
 from noetl.control.outlook import Outlook, workers_by_pool
-from noetl.control.unserved import Unserved, unserved
-from noetl.control.watching import Watching
 from noetl.dsl.model import Playbook
 from noetl.embedded import kinds_of
 from noetl.errors import PASSING, TokenUnusable
@@ -76,7 +73,7 @@ async def cluster_host(settings: Settings, name: str) -> AsyncIterator[Host]:
         )
         stack.push_async_callback(server.close)
         link = await _link(settings, clock, stack)
-        parts = parts_of(settings, server, telling, HomeVault(settings, clock, stored), link)
+        parts = cluster_parts(settings, server, telling, HomeVault(settings, clock, stored), link)
         meters.outlook = Outlook(
             live_executions=lambda: len(server.executions),
             waiting_polls=lambda: len(server.handing.polls),
@@ -231,69 +228,3 @@ async def drained(server: ClusterServer) -> None:
         waited += IDLE_LOOK_SECONDS
     with suppress(*PASSING):
         await server.rescue.tell_follow_ups()
-
-
-class RosterWorkforce:
-    """Pools, from the table of jobs, and the workers that were seen."""
-
-    def __init__(self, server: ClusterServer) -> None:
-        self._server = server
-
-    async def pools(self) -> list[Pool]:
-        roster = self._server.sessions.roster
-        there = [seen.profile.pool for seen in await roster.list() if roster.is_alive(seen)]
-        rows = {row.pool: row for row in await self._server.store.pools()}
-        found = [Pool(**msgspec.structs.asdict(row), workers=there.count(pool)) for pool, row in rows.items()]
-        idle = [
-            Pool(pool=pool, ready=0, leased=0, parked=0, oldest_wait_seconds=0.0, workers=there.count(pool))
-            for pool in sorted(set(there) - set(rows))
-        ]
-        return sorted(found + idle, key=lambda one: one.pool)
-
-    async def unserved(self, execution_id: int) -> list[Unserved]:
-        return await unserved(self._server.store, self._server.sessions.roster, execution_id)
-
-    async def workers(self) -> list[SeenWorker]:
-        return [
-            SeenWorker(
-                worker=seen.profile.worker,
-                pool=seen.profile.pool,
-                slots=seen.profile.slots,
-                host=seen.profile.host,
-                pid=seen.profile.pid,
-                version=seen.profile.version,
-                kinds=seen.profile.kinds,
-                jobs=seen.jobs,
-                seen_at=seen.seen_at,
-            )
-            for seen in await self._server.sessions.roster.list()
-        ]
-
-
-def parts_of(settings: Settings, server: ClusterServer, telling: Telling, vault: HomeVault, link: Link | None) -> Parts:
-    """The parts of the API over a server of a cluster."""
-
-    async def health() -> list[Check]:
-        checks = [await store_check(server.store, server.clock)]
-        if link is not None:
-            checks.append(Check(name="queue", is_ok=link.is_up, detail="" if link.is_up else "NATS is not reached now"))
-        return checks
-
-    async def heads(ids: Any) -> dict[int, int]:
-        return {head.id: head.head for head in (await server.store.heads(ids)).values()}
-
-    telling.watching = watching = Watching(server.store, server.clock, heads)
-    return Parts(
-        settings=settings,
-        clock=server.clock,
-        store=server.store,
-        catalog=server.catalog,
-        desk=server.desk,
-        authority=server.tokens,
-        watching=watching,
-        read_result=server.access.read_by,
-        health=health,
-        vault=vault,
-        workforce=RosterWorkforce(server),
-        tokens=server.tokens,
-    )

@@ -89,6 +89,7 @@ class Embedded:
         self.settings = settings
         self.store = store
         self.clock = clock
+        self.kinds = kinds
         self.results = Stores(results_folder(settings), settings.results_stores)
         self.keychain = open_keychain(settings, os.environ, clock)
         self.queue = MemoryQueue(new_nonce())

@@ -12,7 +12,7 @@ import pytest
 from noetl.errors import RequestError, TokenUnusable, Unauthenticated
 from noetl.identity import first_tokens, token_files
 from noetl.identity.roles import ADMIN, AUTHOR, RANKS, RUNNER, VIEWER, WORKER, Identity
-from noetl.identity.tokens import LEEWAY_SECONDS, REMEMBERED_MAX, REMEMBERED_SECONDS, Grant
+from noetl.identity.tokens import LEEWAY_SECONDS, REMEMBERED_MAX, REMEMBERED_SECONDS, Grant, Tokens
 from tests.identity.access_parts import World
 
 
@@ -228,6 +228,20 @@ async def test_servers_that_share_a_home_agree_on_its_tokens(world, tmp_path):
     second = await first_tokens.ensure(world.another_server().tokens, tmp_path)
 
     assert (second, second[ADMIN].read_bytes()) == (first, said)
+    assert len(await world.tokens.listed()) == 2
+
+
+async def test_a_file_that_another_server_makes_while_one_starts_is_found(world, tmp_path):
+    class Interrupted(Tokens):
+        """Another server of the same home is through with its start before this one looks into the store."""
+
+        async def has_any(self, role):
+            await first_tokens.ensure(world.tokens, tmp_path)
+            return await super().has_any(role)
+
+    files = await first_tokens.ensure(Interrupted(world.records, world.clock, world.new_secret), tmp_path)
+
+    assert files == {ADMIN: tmp_path / "server.token", WORKER: tmp_path / "worker.token"}
     assert len(await world.tokens.listed()) == 2
 
 

@@ -28,16 +28,21 @@ async def ensure(tokens: Tokens, home: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for role, name in FILES.items():
         file = home / name
-        token = token_files.read_own(file)
-        if token is None and not await tokens.has_any(role):
-            fresh = tokens.new_text()
-            token = token_files.create(file, fresh, digest_of(fresh)[:ID_CHARS])
+        token = token_files.read_own(file) or await _made(tokens, role, file)
         if token is None:
             _say_missing(role, file)
         else:
             await _register(tokens, token, role, file)
             found[role] = file
     return found
+
+
+async def _made(tokens: Tokens, role: str, file: Path) -> str | None:
+    """The token of a file that was not there a moment ago; None: the store's first tokens are in another home."""
+    if await tokens.has_any(role):
+        return token_files.read_own(file)  # by another server of this home that starts: it writes the file first
+    fresh = tokens.new_text()
+    return token_files.create(file, fresh, digest_of(fresh)[:ID_CHARS])
 
 
 def _say_missing(role: str, file: Path) -> None:
