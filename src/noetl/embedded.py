@@ -44,6 +44,7 @@ from noetl.keychain.opening import open_keychain
 from noetl.logs import logging_to
 from noetl.queues.memory import MemoryQueue
 from noetl.results.stores import Stores
+from noetl.runner.worker import Worker
 from noetl.stores.contract import LIVE
 from noetl.stores.sqlite import SqliteStore
 from noetl.tools.registry import Declarations, is_installed
@@ -113,38 +114,10 @@ class Embedded:
         self.dispatch = Dispatch(intake=self.intake, queue=self.queue, lists=self.lists, clock=clock)
         self.timers = Timers(clock, self.queue, self.intake.post, self.dispatch.ring)
         self.timers.is_needed = self._is_needed
-        self.following = Following(
-            intake=self.intake,
-            catalog=self.catalog,
-            store=store,
-            lists=self.lists,
-            new_id=self.numbering.new_id,
-        )
-        self.following.set_timer = self.timers.set
-        self.following.ring = self.dispatch.ring
+        self.worker = self._own_worker()
+        self.following = self._own_following()
         self.intake.follower = Follower(self.following.within, self.following.after)
-        self.worker = make_worker(
-            settings,
-            name=f"embedded-{os.getpid()}",
-            transport=self.dispatch,
-            results=self.results,
-            keychain=self.keychain,
-            playbooks=self._playbook,
-            clock=clock,
-            kinds=kinds,
-            is_embedded=True,
-        )
-        self.following.revoke = self.worker.revoke
-        self.desk = Desk(
-            store=store,
-            catalog=self.catalog,
-            pump=self.intake,
-            keychain=self.keychain,
-            clock=clock,
-            new_id=self.numbering.new_id,
-            new_trace=new_trace,
-        )
-        self.desk.announce = self.showing.announce
+        self.desk = self._own_desk()
         self._moved = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: BaseException | None = None  # of a part that has died: nothing more will happen by itself
@@ -154,6 +127,45 @@ class Embedded:
         self._watched_id = 0
 
     # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _own_worker(self) -> Worker:
+        return make_worker(
+            self.settings,
+            name=f"embedded-{os.getpid()}",
+            transport=self.dispatch,
+            results=self.results,
+            keychain=self.keychain,
+            playbooks=self._playbook,
+            clock=self.clock,
+            kinds=self.kinds,
+            is_embedded=True,
+        )
+
+    def _own_following(self) -> Following:
+        following = Following(
+            intake=self.intake,
+            catalog=self.catalog,
+            store=self.store,
+            lists=self.lists,
+            new_id=self.numbering.new_id,
+        )
+        following.set_timer = self.timers.set
+        following.ring = self.dispatch.ring
+        following.revoke = self.worker.revoke
+        return following
+
+    def _own_desk(self) -> Desk:
+        desk = Desk(
+            store=self.store,
+            catalog=self.catalog,
+            pump=self.intake,
+            keychain=self.keychain,
+            clock=self.clock,
+            new_id=self.numbering.new_id,
+            new_trace=new_trace,
+        )
+        desk.announce = self.showing.announce
+        return desk
 
     async def _playbook(self, sha: str, planned: list[list[Any]]) -> Playbook:
         return (await self.catalog.loaded(sha, planned)).playbook

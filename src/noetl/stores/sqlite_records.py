@@ -6,6 +6,7 @@ The store that inherits this brings the connections: reads go to its reader, cha
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ REPLACE_RECORD = (
 DELETE_RECORD = "DELETE FROM record WHERE room = ? AND name = ?"
 
 
-class SqliteRecords:
+class SqliteRecords(ABC):
     """See `noetl.stores.contract.Records`."""
 
     async def record(self, room: str, name: str) -> Record | None:
@@ -44,12 +45,12 @@ class SqliteRecords:
     async def remove_record(self, room: str, name: str) -> bool:
         return await self._change(DELETE_RECORD, room, name) == 1
 
-    def _read(self, statement: str, *values: object) -> list[Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, statement: str, *values: object) -> list[Any]: ...
 
+    @abstractmethod
     async def _change(self, statement: str, *values: object) -> int:
         """Run one statement in a transaction of its own: how many rows it changed."""
-        raise NotImplementedError
 
 
 def _record(row: sqlite3.Row) -> Record:
