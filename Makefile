@@ -20,6 +20,7 @@ test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS a
 	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
+	$(PY) -m pytest -n 0 -q tests/api/test_schemathesis.py # its tests share one id, and xdist runs one test for each id
 	@$(PY) -m tests.spec.conformance --check
 
 check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit
