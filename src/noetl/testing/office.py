@@ -63,6 +63,11 @@ class Office:
         """As after a revocation, or a restart with another key."""
         self._sessions.clear()
 
+    async def lose(self, worker: str) -> None:
+        """As when its leases have run out: what it held, also by a poll it no longer waits for, is ready again."""
+        for key in [key for key, held in self.leases.items() if held.worker == worker]:
+            await self._take_back(key)
+
     # --- the service -------------------------------------------------------------------------------------------------
 
     async def enrol(self, token: str, profile: Profile) -> Session:
@@ -130,8 +135,11 @@ class Office:
     async def release(self, member: Member, held: list[tuple[Key, int]]) -> None:
         for key, lease in held:
             if self._is_held(member, key, lease):
-                given_back = self.leases.pop(key)
-                await self.add(msgspec.structs.replace(given_back.work, lease=0), pool=given_back.pool)
+                await self._take_back(key)
+
+    async def _take_back(self, key: Key) -> None:
+        held = self.leases.pop(key)
+        await self.add(msgspec.structs.replace(held.work, lease=0), pool=held.pool)
 
     def _is_held(self, member: Member, key: Key, lease: int) -> bool:
         held = self.leases.get(key)
