@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from noetl.clock import SystemClock
 from noetl.config import load
 from noetl.control.requests import Nobody, RunRequest
-from noetl.embedded import Embedded, kinds_of
+from noetl.embedded import kinds_of, made
 from noetl.stores.contract import Batch
 from noetl.stores.sqlite import SqliteStore
 from noetl.stores.sqlite_rows import of_events
@@ -61,7 +61,7 @@ async def _run(home: Path, request: RunRequest, executions: int, keeps_commits: 
     settings = load(home=str(home), environ={}, folder=home)
     store = await WatchedStore.open(settings.store_path)
     store.watch(keeps_commits)
-    async with Embedded(settings, store, Nobody(), SystemClock(), kinds_of(settings)) as parts:
+    async with made(settings, store, Nobody(), SystemClock(), kinds_of(settings)) as parts:
         await parts.desk.register(request)
         parts.work()
         start = time.perf_counter()

@@ -17,7 +17,9 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 
-BASE = tuple("errors ids traceparent clock config references secret sql json_schema writes logs expressions".split())
+BASE = tuple(
+    "errors ids traceparent clock config references secret sql json_schema writes logs buggify expressions".split()
+)
 ROLES = tuple(
     "server running safekeeping proving asking embedded worker clictl checkup tracing serving api_parts remote issuing "
     "working scheduling starts access chance workforces cluster cluster_host embedded_host hosting".split()
@@ -107,9 +109,18 @@ IMPURE_ATTRIBUTES = frozenset(
 )
 
 # Server and worker at work run under a simulator too: time, chance and threads are handed in there (simulation.md).
+# What waits by the loop (asyncio.timeout, call_later) may: the simulator has the loop. The engine is pure anyway.
 STEERED = ("identity", "control", "starting", "runner")
 UNSTEERED_MODULES = frozenset("time random uuid secrets threading multiprocessing concurrent.futures".split())
-UNSTEERED_ATTRIBUTES = frozenset(("asyncio.sleep", "asyncio.to_thread", "datetime.now", "datetime.utcnow"))
+UNSTEERED_ATTRIBUTES = frozenset(
+    "asyncio.sleep asyncio.to_thread asyncio.new_event_loop loop.run_in_executor datetime.now datetime.utcnow "
+    "os.urandom os.getpid buggify.hook".split()
+)
+
+# What runs under a simulator must run the same again: the order of a set is that of hashes and addresses.
+ORDERED = (*STEERED, "engine", "queues", "projections", "cluster", "embedded", "access")
+SETS = frozenset(("set", "frozenset"))
+IN_ORDER = frozenset(("list", "tuple", "enumerate", "iter", "join", "extend", "fromkeys"))
 
 # What turns data into code, or a word into a shell.
 DANGEROUS_MODULES = frozenset(("pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "runpy", "code"))
@@ -230,6 +241,53 @@ def steering_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterat
     yield from ((file, line, name, why) for line, name in used_names(tree) if name in UNSTEERED_ATTRIBUTES)
 
 
+def order_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
+    if room_of(file) not in ORDERED:
+        return
+    names = names_of_sets(tree)
+    why = "a set has another order in the next process: use a dict, or sort it"
+    for node in ast.walk(tree):
+        for gone_through in put_in_order(node):
+            if is_set(gone_through, names):
+                yield file, gone_through.lineno, ast.unparse(gone_through), why
+
+
+def names_of_sets(tree: ast.AST) -> frozenset[str]:
+    """Variables and attributes of a file that are annotated as sets, or that a set is given to."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign) and is_set_type(node.annotation):
+            found.add(dotted(node.target))
+        elif isinstance(node, ast.Assign) and is_set(node.value, frozenset()):
+            found.update(map(dotted, node.targets))
+    return frozenset(found - {""})
+
+
+def is_set_type(node: ast.AST) -> bool:
+    return dotted(node.value if isinstance(node, ast.Subscript) else node) in SETS
+
+
+def is_set(node: ast.AST, names: frozenset[str]) -> bool:
+    if isinstance(node, ast.BinOp):
+        return is_set(node.left, names) or is_set(node.right, names)
+    if isinstance(node, ast.Call):
+        return dotted(node.func) in SETS
+    return isinstance(node, ast.Set | ast.SetComp) or dotted(node) in names
+
+
+def put_in_order(node: ast.AST) -> list[ast.expr]:
+    """What a statement or an expression goes through one by one, so that the order of it shows."""
+    if isinstance(node, ast.For | ast.AsyncFor):
+        return [node.iter]
+    if isinstance(node, ast.ListComp | ast.DictComp):
+        return [generator.iter for generator in node.generators]
+    if isinstance(node, ast.Call):
+        starred = [argument.value for argument in node.args if isinstance(argument, ast.Starred)]
+        is_listed = isinstance(node.func, ast.Name | ast.Attribute) and dotted(node.func).split(".")[-1] in IN_ORDER
+        return [*starred, *(node.args if is_listed else ())]
+    return []
+
+
 def danger_faults(file: str, tree: ast.AST, modules: frozenset[str]) -> Iterator[Fault]:
     why = "data must not become code"
     for line, name in imports(tree, file, modules):
@@ -246,7 +304,7 @@ def is_false(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-CHECKS = (import_faults, purity_faults, steering_faults, danger_faults)
+CHECKS = (import_faults, purity_faults, steering_faults, order_faults, danger_faults)
 
 
 def faults(file: str, text: str, modules: frozenset[str] = frozenset()) -> list[Fault]:
@@ -331,6 +389,13 @@ MODULES = frozenset(("noetl.dsl.model", "noetl.dsl.read", "noetl.engine.events",
         ("control/timers.py", "import time", "time"),
         ("runner/worker.py", "from random import random", "random"),
         ("runner/worker.py", "import asyncio\nasyncio.sleep(1)", "asyncio.sleep"),
+        ("control/intake.py", "import os\nos.urandom(8)", "os.urandom"),
+        ("control/desk.py", "from noetl.chance import SYSTEM", "noetl.chance"),
+        ("control/intake.py", "def stop(self):\n    for task in {1, 2}: task.cancel()", "{1, 2}"),
+        ("runner/worker.py", "tasks: set[str] = make()\n[task for task in tasks]", "tasks"),
+        ("runner/worker.py", "self.tasks: set[str] = make()\nfor task in list(self.tasks): pass", "self.tasks"),
+        ("engine/decide.py", "found = set(names)\nfor name in found - {1}: emit(name)", "found - {1}"),
+        ("queues/nats.py", "gather(*set(tasks))", "set(tasks)"),
         ("tools/python.py", "eval('1')", "eval"),
         ("tools/python.py", "exec('1')", "exec"),
         ("tools/python.py", "import pickle", "pickle"),
@@ -356,6 +421,11 @@ def test_a_forbidden_import_or_call_is_found(file, text, what):
         ("engine/decide.py", "from noetl.dsl import model\nfrom noetl.dsl.model import Step"),
         ("control/intake.py", "import asyncio\nfrom noetl.dsl import read"),
         ("cli/check.py", "import click\nfrom noetl import __version__\nfrom noetl.dsl.check import check"),
+        (
+            "control/intake.py",
+            "found = set(names)\nlast = sorted(found), len(found), 1 in found, {one for one in found}",
+        ),
+        ("runner/worker.py", "import asyncio\nasyncio.timeout(1)\nasyncio.wait({1, 2})"),
         ("server.py", "import uvicorn\nfrom noetl.stores import sqlite"),
         ("testing/services.py", "import psycopg"),
         ("tools/shell.py", "import subprocess\nsubprocess.run(['ls'], shell=False)"),

@@ -29,8 +29,8 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
     testing/      shared by our tests and plugin authors': contract suites, builders, clocks, services
-    errors  config  expressions  references  secret  sql  json_schema  writes  ids  traceparent  clock  logs
-                  below everything
+    errors  config  expressions  references  secret  sql  json_schema  writes  ids  traceparent  clock  logs  buggify
+                  below everything; the last is where a simulator makes the rest behave unusually
 
 Not every room is furnished yet. Which room may import which is a table in tests/test_rooms.py, and is checked there.
 """

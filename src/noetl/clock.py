@@ -6,6 +6,7 @@ waits without anybody waiting.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -47,21 +48,42 @@ class SystemClock:
         return asyncio.get_running_loop().call_later(seconds, call)
 
 
-class OffsetClock:
-    """A clock by which several machines agree: `now` is moved by what was measured, the rest is as it is."""
+class AgreedClock:
+    """A clock by which several machines agree: `now` is what the store's clock said when it was last heard of, and what
+    has passed since by a clock that never jumps. So what is written down by one is read by another as it was meant,
+    however wrong the machines' own clocks are or are put (protocol §8).
 
-    def __init__(self, clock: Clock, offset_seconds: float) -> None:
-        self._clock = clock
-        self.offset_seconds = offset_seconds
+    What it agreed on is one number: a worker's heartbeats hear the time in a thread of their own, while others read it.
+    """
+
+    ROUND_TRIP_SECONDS_MAX = 1.0  # a slower answer is too old to tell the time by, unless no better one came
+
+    def __init__(self, clock: Clock) -> None:
+        self.own = clock
+        self._ahead_seconds = clock.now() - clock.monotonic()
+        self._unsure_seconds = math.inf
 
     def now(self) -> float:
-        return self._clock.now() + self.offset_seconds
+        return self.own.monotonic() + self._ahead_seconds
 
     def monotonic(self) -> float:
-        return self._clock.monotonic()
+        return self.own.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
+        await self.own.sleep(seconds)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
-        return self._clock.call_later(seconds, call)
+        return self.own.call_later(seconds, call)
+
+    def agree(self, offset_seconds: float) -> None:
+        """So much must be added to this machine's clock."""
+        self._set(self.own.now() + offset_seconds, unsure_seconds=0.0)
+
+    def hear(self, now: float, round_trip_seconds: float) -> None:
+        """Somebody who agrees said what time it is, in an answer that took so long."""
+        if round_trip_seconds <= max(self.ROUND_TRIP_SECONDS_MAX, self._unsure_seconds):
+            self._set(now, round_trip_seconds)
+
+    def _set(self, now: float, unsure_seconds: float) -> None:
+        self._ahead_seconds = now - self.own.monotonic()
+        self._unsure_seconds = unsure_seconds

@@ -7,13 +7,12 @@ them over NATS, or are in this process where there is no queue.
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from noetl.access import Access
-from noetl.chance import new_nonce, new_secret, new_tag, new_trace
-from noetl.clock import Clock, OffsetClock
+from noetl.chance import SYSTEM, Chance
+from noetl.clock import AgreedClock, Clock
 from noetl.config import Settings
 from noetl.control.catalog import Catalog
 from noetl.control.desk import Desk
@@ -42,6 +41,7 @@ from noetl.stores.shared import Revoked, SharedStore, Transaction
 
 EXECUTIONS_KEPT_MAX = 20_000
 SESSIONS_SWEPT_SECONDS = 60.0
+TIME_HEARD_SECONDS = 10.0
 log = logging.getLogger("noetl.cluster")
 
 
@@ -68,16 +68,18 @@ class ClusterServer:
         store: SharedStore,
         transactions: list[Transaction],
         *,
-        clock: OffsetClock,
+        clock: AgreedClock,
         kinds: Kinds,
         keychain: Keychain,
         results: Stores,
         observer: Committed,
         meters: Meters = NOTHING,
+        chance: Chance = SYSTEM,
     ) -> None:
         self.settings = settings
         self.store = store
         self.clock = clock
+        self.chance = chance
         self.results = results
         self.keychain = keychain
         self.transactions = transactions
@@ -94,8 +96,8 @@ class ClusterServer:
         self.following = self._following()
         self.pumps.follow_with(Follower(self.following.within, self.following.after))
         self.rescue = self._rescue(meters)
-        self.tokens = Tokens(store, clock, new_secret)
-        self.sessions = Sessions(store, self.tokens, clock, new_secret)
+        self.tokens = Tokens(store, clock, chance.new_secret)
+        self.sessions = Sessions(store, self.tokens, clock, chance.new_secret)
         self.service = self._service()
         self.desk = self._desk()
 
@@ -104,7 +106,7 @@ class ClusterServer:
             store=self.store,
             lists=self.lists,
             clock=self.clock,
-            nonce=new_nonce(),
+            nonce=self.chance.new_nonce(),
             post=self._post,
             settled=self._settled,
             lease_seconds=self.settings.lease_seconds,
@@ -128,7 +130,7 @@ class ClusterServer:
             handing=self.handing,
             settled=self.pumps.settled,
             clock=self.clock,
-            chance=random.random,
+            chance=self.chance.random,
             meters=meters,
         )
 
@@ -151,7 +153,7 @@ class ClusterServer:
             keychain=self.keychain,
             clock=self.clock,
             new_id=self.numbering.new_id,
-            new_trace=new_trace,
+            new_trace=self.chance.new_trace,
         )
 
     def _pump(self, transaction: Transaction, observer: Committed, meters: Meters) -> Intake:
@@ -160,7 +162,7 @@ class ClusterServer:
             executions=self.executions,
             handing=self.handing,
             clock=self.clock,
-            new_tag=new_tag,
+            new_tag=self.chance.new_tag,
             revoke=lambda revoked: self.revoke(revoked),
         )
         return Intake(
@@ -172,6 +174,7 @@ class ClusterServer:
             observer=observer,
             meters=meters,
             is_lasting=True,
+            on_taken=self.numbering_of_children.forget,
         )
 
     def _post(self, operation: Operation) -> None:
@@ -184,17 +187,26 @@ class ClusterServer:
         """What runs as long as the server does."""
         return [
             *(pump.run() for pump in self.pumps.pumps),
-            self.handing.run(random.random),
+            self.handing.run(self.chance.random),
             self.rescue.run(),
             self._sweep_sessions(),
+            self._keep_time(),
         ]
+
+    async def _keep_time(self) -> None:
+        """The store's clock is the one that counts; this machine's may run slower or faster."""
+        while True:
+            await self.clock.sleep(TIME_HEARD_SECONDS * (0.5 + self.chance.random()))
+            try:
+                self.clock.agree(await self.store.clock_offset_seconds())
+            except PASSING as error:
+                log.info("the store's clock cannot be read: %s", error, extra={"action": "clock_unread"})
 
     async def _sweep_sessions(self) -> None:
         while True:
-            await self.clock.sleep(SESSIONS_SWEPT_SECONDS * (0.5 + random.random()))  # noqa: S311 - jitter
+            await self.clock.sleep(SESSIONS_SWEPT_SECONDS * (0.5 + self.chance.random()))
             try:
                 await self.sessions.sweep()
-                self.clock.offset_seconds = await self.store.clock_offset_seconds()
             except PASSING as error:
                 log.warning("sessions are not swept: %s", error, extra={"action": "sweep_refused"})
 
@@ -219,9 +231,11 @@ async def opened(
     results: Stores,
     observer: Committed,
     meters: Meters = NOTHING,
+    chance: Chance = SYSTEM,
 ) -> ClusterServer:
     """The parts of a server over a store, ready to run."""
-    agreed = OffsetClock(clock, await store.clock_offset_seconds())
+    agreed = AgreedClock(clock)
+    agreed.agree(await store.clock_offset_seconds())
     transactions = [await store.transaction() for _ in range(PUMPS)]
     return ClusterServer(
         settings,
@@ -233,4 +247,5 @@ async def opened(
         results=results,
         observer=observer,
         meters=meters,
+        chance=chance,
     )

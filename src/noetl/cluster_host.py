@@ -6,10 +6,8 @@ go, what is under way is answered, then the pumps stop.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from noetl.clock import Clock, SystemClock
 from noetl.cluster import ClusterServer, StoredDocuments, opened
 from noetl.config import Settings
 from noetl.control.outlook import Outlook, workers_by_pool
+from noetl.control.revoking import revoking
 from noetl.dsl.model import Playbook
 from noetl.embedded import kinds_of
 from noetl.errors import PASSING, TokenUnusable
@@ -115,10 +114,17 @@ async def _meet_workers(
     from noetl.queues.doorbell import Doorbell
     from noetl.queues.nats_service import NatsService
 
-    service = NatsService(link, server.service, prefix=settings.queue_prefix, server_id=name, clock=server.clock)
+    service = NatsService(
+        link,
+        server.service,
+        prefix=settings.queue_prefix,
+        server_id=name,
+        clock=server.clock,
+        entropy=server.chance.bytes,
+    )
     doorbell = Doorbell(link, prefix=settings.queue_prefix)
     server.handing.tell_others = doorbell.ring
-    server.revoke = _revoking(service.revoke)
+    server.revoke = revoking(service.revoke)
     await service.start()
     await doorbell.heard(server.handing.hear)
     if settings.export_events:
@@ -139,27 +145,11 @@ async def _exporting(settings: Settings, server: ClusterServer, host: Host, name
         server.store,
         prefix=settings.queue_prefix,
         clock=server.clock,
-        chance=random.random,
+        chance=server.chance.random,
         is_mine=Turn(server.store, name="export", holder=name, clock=server.clock).is_mine,
         exported=exported,
     )
     await export.run()
-
-
-def _revoking(revoke: Callable[..., Any]) -> Callable[[list[Revoked]], None]:
-    """Tell workers at once what a commit took from them; those who do not hear it learn it by heartbeat."""
-    tasks: set[asyncio.Task[Any]] = set()
-
-    def tell(revoked: list[Revoked]) -> None:
-        by_worker: dict[str, list[tuple[Any, int]]] = {}
-        for one in revoked:
-            by_worker.setdefault(one.worker, []).append((one.key, one.lease))
-        for worker, held in by_worker.items():
-            task = asyncio.get_running_loop().create_task(revoke(worker, held))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-    return tell
 
 
 async def _own_worker(settings: Settings, server: ClusterServer, host: Host, name: str, stack: AsyncExitStack) -> None:
@@ -170,7 +160,7 @@ async def _own_worker(settings: Settings, server: ClusterServer, host: Host, nam
         token=lambda: token_files.read_own(worker_file) or "",
         profile=profile_of(settings, name, kinds),
         clock=server.clock,
-        chance=random.random,
+        chance=server.chance.random,
     )
 
     async def playbook(sha: str, planned: list[list[Any]]) -> Playbook:
@@ -190,6 +180,7 @@ async def _own_worker(settings: Settings, server: ClusterServer, host: Host, nam
         clock=server.clock,
         kinds=kinds,
         is_embedded=False,
+        chance=server.chance.random,
     )
 
     def revoke(revoked: list[Revoked]) -> None:

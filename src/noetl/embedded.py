@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from noetl.access import Access
-from noetl.chance import new_nonce, new_trace
+from noetl.chance import SYSTEM, Chance
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
 from noetl.control import reading
@@ -32,6 +32,7 @@ from noetl.control.requests import Observer, RunRequest
 from noetl.control.showing import Showing
 from noetl.control.sitting import LocalSitting
 from noetl.control.stored_lists import StoredLists
+from noetl.control.taking_up import take_up_all
 from noetl.control.timers import Timers
 from noetl.control.turn import Follower
 from noetl.dsl.kinds import Kind
@@ -40,17 +41,16 @@ from noetl.engine import commands as ops
 from noetl.engine.effects import is_needed
 from noetl.engine.events import Event
 from noetl.engine.state import INCIDENT, State
+from noetl.keychain.contract import Keychain
 from noetl.keychain.opening import open_keychain
 from noetl.logs import logging_to
 from noetl.queues.memory import MemoryQueue
 from noetl.results.stores import Stores
 from noetl.runner.worker import Worker
-from noetl.stores.contract import LIVE
+from noetl.stores.contract import Store
 from noetl.stores.sqlite import SqliteStore
 from noetl.tools.registry import Declarations, is_installed
 from noetl.worker import make_worker
-
-ROWS_PER_READ = 1000
 
 
 class Kinds(Declarations):
@@ -78,22 +78,32 @@ class Embedded:
     def __init__(
         self,
         settings: Settings,
-        store: SqliteStore,
+        store: Store,
         observer: Observer,
         clock: Clock,
         kinds: Kinds,
         *,
+        results: Stores,
+        keychain: Keychain,
+        chance: Chance = SYSTEM,
+        name: str = "embedded",
+        inbox_folder: Path | None = None,
         is_lasting: bool = False,
         meters: Meters = NOTHING,
     ) -> None:
-        """`is_lasting`: it is a server, which goes on when the disk is full or a job fails by a fault of ours."""
+        """`inbox_folder`: where other processes leave what they ask of this one, if they may ask anything.
+        `is_lasting`: it is a server, which goes on when the disk is full or a job fails by a fault of ours.
+        """
         self.settings = settings
         self.store = store
         self.clock = clock
         self.kinds = kinds
-        self.results = Stores(results_folder(settings), settings.results_stores)
-        self.keychain = open_keychain(settings, os.environ, clock)
-        self.queue = MemoryQueue(new_nonce())
+        self.results = results
+        self.keychain = keychain
+        self.chance = chance
+        self.name = name
+        self.inbox_folder = inbox_folder
+        self.queue = MemoryQueue(chance.new_nonce())
         self.catalog = Catalog(store, kinds, clock)
         self.executions = Executions(store, self.catalog, self.results)
         self.numbering = Numbering(store)
@@ -131,7 +141,7 @@ class Embedded:
     def _own_worker(self) -> Worker:
         return make_worker(
             self.settings,
-            name=f"embedded-{os.getpid()}",
+            name=self.name,
             transport=self.dispatch,
             results=self.results,
             keychain=self.keychain,
@@ -139,6 +149,7 @@ class Embedded:
             clock=self.clock,
             kinds=self.kinds,
             is_embedded=True,
+            chance=self.chance.random,
         )
 
     def _own_following(self) -> Following:
@@ -162,7 +173,7 @@ class Embedded:
             keychain=self.keychain,
             clock=self.clock,
             new_id=self.numbering.new_id,
-            new_trace=new_trace,
+            new_trace=self.chance.new_trace,
         )
         desk.announce = self.showing.announce
         return desk
@@ -227,7 +238,7 @@ class Embedded:
 
     def _is_needed(self, timer: ops.TimerSet) -> bool:
         live = self.executions.known(timer.execution_id)
-        return live is not None and is_needed(live.state, timer)
+        return self.executions.is_going_on(timer.execution_id) if live is None else is_needed(live.state, timer)
 
     def incident_below(self, execution_id: int) -> State | None:
         """The descendant of an execution that is in an incident, if one is."""
@@ -286,9 +297,10 @@ class Embedded:
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Embedded:
-        inbox = Inbox(inbox_folder(self.settings), self.clock, self._handle)
-        for part in (self.intake.run(), self.timers.run(), inbox.run()):
-            self._run_part(part)
+        self._run_part(self.intake.run())
+        self._run_part(self.timers.run())
+        if self.inbox_folder is not None:
+            self._run_part(Inbox(self.inbox_folder, self.clock, self._handle).run())
         return self
 
     def _run_part(self, part: Coroutine[Any, Any, None]) -> None:
@@ -302,13 +314,8 @@ class Embedded:
             self._fail(error)
 
     async def take_up_all(self) -> None:
-        """Go on with everything that had not ended when the process before this one did."""
-        before: int | None = None
-        while rows := await self.store.executions(limit=ROWS_PER_READ, before=before):
-            for row in rows:
-                if row.status in LIVE and row.parent_id is None:
-                    await self.desk.resume(row.id)
-            before = rows[-1].id
+        """Go on with everything that had not ended when the process before this one did, but for incidents."""
+        await take_up_all(self.store, self.intake)
 
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
@@ -327,6 +334,7 @@ class Embedded:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.following.close()
         await self.worker.kit.invoker.toolbox.close()
         await self.keychain.close()
         await self.results.close()
@@ -341,6 +349,32 @@ def inbox_folder(settings: Settings) -> Path:
     return settings.store_path.with_suffix(".inbox")
 
 
+def made(
+    settings: Settings,
+    store: Store,
+    observer: Observer,
+    clock: Clock,
+    kinds: Kinds,
+    *,
+    is_lasting: bool = False,
+    meters: Meters = NOTHING,
+) -> Embedded:
+    """The parts over a store, and beside it what the settings and the environment name."""
+    return Embedded(
+        settings,
+        store,
+        observer,
+        clock,
+        kinds,
+        results=Stores(results_folder(settings), settings.results_stores),
+        keychain=open_keychain(settings, os.environ, clock),
+        name=f"embedded-{os.getpid()}",
+        inbox_folder=inbox_folder(settings),
+        is_lasting=is_lasting,
+        meters=meters,
+    )
+
+
 @asynccontextmanager
 async def embedded(settings: Settings, observer: Observer, wait_seconds: float = 0.0) -> AsyncIterator[Embedded]:
     """The parts of one process, over the store of the settings."""
@@ -348,5 +382,5 @@ async def embedded(settings: Settings, observer: Observer, wait_seconds: float =
     store = await SqliteStore.open(settings.store_path, wait_seconds=wait_seconds)
     with logging_to(settings.store_path.with_suffix(".log")):
         kinds.plugins.log_ignored()
-        async with Embedded(settings, store, observer, SystemClock(), kinds) as parts:
+        async with made(settings, store, observer, SystemClock(), kinds) as parts:
             yield parts

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from noetl.api_parts import Telling, embedded_parts
-from noetl.chance import new_secret
+from noetl.chance import SYSTEM
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.control.outlook import Outlook
-from noetl.embedded import Embedded, kinds_of
+from noetl.embedded import Embedded, kinds_of, made
 from noetl.hosting import DRAIN_SECONDS_MAX, Host, make_meters
 from noetl.identity.tokens import Tokens
 from noetl.stores.shared import PoolRow
@@ -36,8 +36,8 @@ async def embedded_host(settings: Settings, name: str) -> AsyncIterator[Host]:
     traces = tracing(settings, store, clock, meters, name)
     if traces is not None:
         telling.also.append(traces.told)
-    async with Embedded(settings, store, telling, clock, kinds, is_lasting=True, meters=meters) as embedded:
-        tokens = Tokens(store, clock, new_secret)
+    async with made(settings, store, telling, clock, kinds, is_lasting=True, meters=meters) as embedded:
+        tokens = Tokens(store, clock, SYSTEM.new_secret)
         parts = embedded_parts(embedded, telling, tokens, meters=meters, metrics=meters)
         meters.outlook = Outlook(live_executions=lambda: len(embedded.executions), pools=pools_of(embedded))
         host = Host(settings, parts)

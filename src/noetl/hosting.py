@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -19,6 +18,7 @@ from typing import Any
 
 from noetl.api.app import make_app
 from noetl.api.parts import Parts
+from noetl.chance import SYSTEM
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.control.prometheus import Prometheus
@@ -153,4 +153,4 @@ def make_meters() -> Prometheus:
 def server_name() -> str:
     """Of this process, for subjects and logs: a word that no subject takes apart."""
     host = "".join(char if char.isalnum() or char == "-" else "-" for char in socket.gethostname())[:40]
-    return f"{host}-{os.getpid()}-{secrets.token_hex(3)}"
+    return f"{host}-{os.getpid()}-{SYSTEM.word(3)}"

@@ -11,7 +11,7 @@ import getpass
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from noetl.chance import new_secret
+from noetl.chance import SYSTEM
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.identity.tokens import Grant, Tokens
@@ -54,7 +54,7 @@ async def _asked(settings: Settings, ask: Callable[[Tokens], Awaitable[Found]], 
             prepare_folder(log.parent)
     with logging_to(log):
         async with opened_store(settings, is_changing=is_changing) as store:
-            return await ask(Tokens(store, SystemClock(), new_secret))
+            return await ask(Tokens(store, SystemClock(), SYSTEM.new_secret))
 
 
 def _who() -> str:

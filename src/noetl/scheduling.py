@@ -7,10 +7,10 @@ store that a server has is changed by that server only, so it must be asked (`--
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from noetl.chance import SYSTEM
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.dsl.schedule_documents import schedules_of
@@ -59,7 +59,7 @@ class OwnSchedules:
 
         async def asked() -> Found:
             async with opened_store(self._settings, is_changing=is_changing) as store:
-                return await ask(Schedules(store, SystemClock(), random.random))
+                return await ask(Schedules(store, SystemClock(), SYSTEM.random))
 
         return asyncio.run(asked())
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
 
 from noetl.api.parts import Parts
+from noetl.chance import SYSTEM, Chance
 from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.desk import Desk
@@ -33,11 +33,19 @@ OWN = ("$", "_INBOX")  # subjects of NATS itself
 class Starts:
     """The parts, for the API to ask and for a server to run."""
 
-    def __init__(self, settings: Settings, desk: Desk, store: Store, clock: Clock, meters: Meters = NOTHING) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        desk: Desk,
+        store: Store,
+        clock: Clock,
+        meters: Meters = NOTHING,
+        chance: Chance = SYSTEM,
+    ) -> None:
         self.settings = settings
         self.keychain: Keychain = desk.keychain
-        self.schedules = Schedules(store, clock, random.random)
-        self.scheduler = Scheduler(desk, store, clock, random.random, meters)
+        self.schedules = Schedules(store, clock, chance.random)
+        self.scheduler = Scheduler(desk, store, clock, chance.random, meters)
         self.triggers = Triggers(store, clock)
         self.trigger_starts = TriggerStarts(self.triggers, desk, clock, meters)
         self.hooks = Hooks(self.trigger_starts, desk.keychain, clock)

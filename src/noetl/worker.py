@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-import random
 import socket
 from collections.abc import Callable
 
 from noetl import __version__
+from noetl.chance import SYSTEM
 from noetl.clock import Clock
 from noetl.config import Settings, cores
 from noetl.errors import RequestError
@@ -63,6 +63,7 @@ def make_worker(
     clock: Clock,
     kinds: Declarations,
     is_embedded: bool,
+    chance: Callable[[], float] = SYSTEM.random,
 ) -> Worker:
     """A worker that takes its jobs from a transport; `is_embedded`: it runs in the process of whoever asked."""
     hands = Hands(clock=clock, settings=tool_settings(settings, is_embedded=is_embedded))
@@ -73,7 +74,7 @@ def make_worker(
         invoker=invoker,
         playbooks=playbooks,
         slots=settings.slots,
-        chance=random.random,
+        chance=chance,
         terms=Terms(lease_seconds=settings.lease_seconds, is_fenced=not is_embedded),
     )
 

@@ -5,14 +5,15 @@ import asyncio
 import pytest
 
 from noetl.control import turn as pump
+from noetl.control.rerun import RerunRequest, rerun
 from noetl.control.verify import verify
 from noetl.engine import commands as ops
-from noetl.engine.events import StepDone, TaskWaiting
+from noetl.engine.events import Patch, StepDone, TaskWaiting
 from noetl.engine.output import Output
 from noetl.engine.pipeline import Pipeline
-from noetl.errors import DiskFull
+from noetl.errors import DiskFull, InternalError, WrongState
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
-from noetl.stores.contract import INCIDENT, RUNNING, SUCCESS
+from noetl.stores.contract import INCIDENT, RUNNING, SUCCESS, HeadMoved
 from noetl.testing.engine import answered
 from tests.control.parts import begin, log_of, names_of, opened, run, state_of, text_of
 
@@ -115,6 +116,17 @@ async def test_operations_are_decided_in_the_order_in_which_they_were_asked(tmp_
 
         state = await state_of(parts, execution_id)
         assert state.ctx == {"n": 49}
+
+
+async def test_a_signal_that_comes_too_late_is_refused_and_not_answered_as_if_it_stood(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, GATED)
+
+        asked = (parts.desk.cancel(execution_id, ""), parts.desk.signal(execution_id, {"ctx.n": 1}))
+        _, refused = await asyncio.gather(*asked, return_exceptions=True)
+
+        assert isinstance(refused, WrongState)
+        assert "signal.received" not in await names_of(parts, execution_id)
 
 
 # --- duplicates and fencing ------------------------------------------------------------------------------------------
@@ -224,6 +236,17 @@ async def test_a_failed_commit_is_told_to_everybody_who_waits_and_leaves_nothing
             await begin(parts, CHAIN)
 
 
+async def test_an_execution_whose_start_could_not_be_committed_is_not_going_on(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        first = await begin(parts, CHAIN)
+        Commits(parts).error = DiskFull(str(tmp_path))
+
+        with pytest.raises(DiskFull):
+            await begin(parts, CHAIN)
+
+        assert [parts.executions.is_going_on(one) for one in (first, *range(first + 1, 100))] == [True] + [False] * 98
+
+
 async def test_what_a_failed_commit_lost_is_done_again_by_the_next_process(tmp_path):
     async with opened(tmp_path, is_working=False) as parts:
         execution_id = await begin(parts, CHAIN)
@@ -239,6 +262,65 @@ async def test_what_a_failed_commit_lost_is_done_again_by_the_next_process(tmp_p
 
         assert (await parts.store.execution(execution_id)).status == SUCCESS
         assert (await verify(parts.store, execution_id))["is_equal"]
+
+
+async def test_a_deadline_that_passed_while_the_disk_was_full_is_not_forgotten(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        parts.intake.is_lasting = True
+        execution_id = await begin(parts, CHAIN)
+        [work] = await parts.dispatch.poll("w", 1)
+        commits = Commits(parts)
+        commits.error = DiskFull("the store")
+
+        parts.intake.post(ops.Expire(execution_id=execution_id, run=work.run, kind="timeout", message="it has passed"))
+        await commits.begun.wait()
+        commits.error = None
+        async with asyncio.timeout(5):
+            while (await parts.store.execution(execution_id)).status == RUNNING:
+                await asyncio.sleep(0)
+
+        assert len(commits.batches) == 2
+        assert (await state_of(parts, execution_id)).error["kind"] == "timeout"
+
+
+async def test_a_plan_is_checked_though_a_failed_commit_dropped_its_execution_from_memory(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, "workflow: [{step: start, spec: {policy: {plan: true}}, tool: {kind: noop}}]")
+        [work] = await parts.dispatch.poll("w", 1)
+
+        await parts.dispatch.report(whole_report(parts, work))
+        parts.executions.drop(execution_id)
+        async with asyncio.timeout(5):
+            while (await parts.store.execution(execution_id)).status == RUNNING:
+                await asyncio.sleep(0)
+
+        assert "a planner must return a list" in (await state_of(parts, execution_id)).error["message"]
+
+
+async def test_of_two_starts_under_one_id_in_one_batch_at_most_one_is_acknowledged(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        first, second = await begin(parts, CHAIN), await begin(parts, GATED)
+        entries = [await parts.store.execution(one) for one in (first, second)]
+        starts = [ops.Start(execution_id=90, path=one.path, version=one.version, sha=one.sha) for one in entries]
+
+        words = await asyncio.gather(*(parts.intake.submit(start) for start in starts), return_exceptions=True)
+
+        assert ACCEPTED not in words or await parts.store.execution(90) is not None
+        assert words.count(ACCEPTED) <= 1
+        assert await parts.intake.submit(ops.Cancel(execution_id=first, reason="")) == ACCEPTED
+
+
+async def test_a_start_under_the_id_of_an_execution_of_its_batch_is_refused_and_harms_nothing(tmp_path):
+    async with opened(tmp_path, is_working=False) as parts:
+        execution_id = await begin(parts, GATED)
+        row = await parts.store.execution(execution_id)
+        start = ops.Start(execution_id=execution_id, path=row.path, version=row.version, sha=row.sha)
+        signal = ops.Signal(execution_id=execution_id, patches=[Patch("ctx.n", 1)])
+
+        words = await asyncio.gather(parts.intake.submit(start), parts.intake.submit(signal), return_exceptions=True)
+
+        assert [type(words[0]), words[1]] == [HeadMoved, ACCEPTED]
+        assert (await state_of(parts, execution_id)).ctx == {"n": 1}
 
 
 # --- a fault of the engine -------------------------------------------------------------------------------------------
@@ -271,7 +353,7 @@ async def test_a_fault_of_the_engine_is_an_incident_of_that_execution_and_harms_
         for execution_id in ids:
             await parts.until_quiet(execution_id)
 
-        assert words == [ACCEPTED, ACCEPTED, ACCEPTED]
+        assert words == [ACCEPTED, STALE, ACCEPTED]  # nothing of it is recorded, so nobody is told that it is
         statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
         assert statuses == [SUCCESS, INCIDENT, SUCCESS]
         log = await log_of(parts, ids[1])
@@ -299,20 +381,125 @@ async def test_an_incident_hands_out_no_work_until_it_is_taken_up_again(tmp_path
         assert (await verify(parts.store, execution_id))["is_equal"]
 
 
-async def test_an_execution_that_never_began_is_an_incident_that_cannot_succeed(tmp_path, faulty):
-    async with opened(tmp_path) as parts:
-        faulty.update(dict.fromkeys(range(1, 100), ops.Start))
+async def test_an_incident_is_not_taken_up_by_the_next_process_but_by_whoever_asks_for_it(tmp_path, faulty):
+    async with opened(tmp_path, is_working=False) as parts:
         execution_id = await begin(parts, CHAIN)
-        started_as = (await parts.store.execution(execution_id)).status
+        faulty[execution_id] = ops.Report
+        [work] = await parts.dispatch.poll("w", 1)
+        await parts.dispatch.report(whole_report(parts, work))
         faulty.clear()
 
+    async with opened(tmp_path) as parts:
+        await parts.take_up_all()
+        taken_up_as = (await parts.store.execution(execution_id)).status
         await parts.resume(execution_id)
         await parts.until_quiet(execution_id)
-        resumed_as = (await parts.store.execution(execution_id)).status
-        await parts.desk.cancel(execution_id, "give it up")
 
-        assert (started_as, resumed_as) == (INCIDENT, INCIDENT)
-        assert (await parts.store.execution(execution_id)).status == "cancelled"
+        assert taken_up_as == INCIDENT
+        assert (await parts.store.execution(execution_id)).status == SUCCESS
+
+
+async def test_an_incident_below_is_not_taken_up_by_the_next_process_though_its_caller_is(tmp_path, faulty):
+    (tmp_path / "child.yaml").write_bytes(text_of("workflow: [{step: a, tool: {kind: noop}}]", "child"))
+    async with opened(tmp_path) as parts:
+        faulty.update(dict.fromkeys(range(2, 100), ops.Report))
+        parent = await run(parts, CALLER, folder=str(tmp_path))
+        [child] = await parts.store.children(parent)
+        faulty.clear()
+
+    async with opened(tmp_path) as parts:
+        await parts.take_up_all()
+        taken_up_as = [(await parts.store.execution(one)).status for one in (parent, child.id)]
+        await parts.resume(parent)
+        await parts.until_quiet(parent)
+
+        assert taken_up_as == [RUNNING, INCIDENT]
+        assert (await parts.store.execution(parent)).status == SUCCESS
+
+
+async def test_what_an_incident_had_called_is_taken_up_by_the_next_process(tmp_path, faulty):
+    (tmp_path / "child.yaml").write_bytes(text_of("workflow: [{step: a, tool: {kind: noop}}]", "child"))
+    async with opened(tmp_path, is_working=False) as parts:
+        parent = await begin(parts, CALLER, folder=str(tmp_path))
+        [work] = await parts.dispatch.poll("w", 1)
+        await parts.dispatch.report(parking_report(parts, work))
+        faulty[parent] = ops.Signal
+        with pytest.raises(InternalError):
+            await parts.desk.signal(parent, {"ctx.n": 1})
+        [child] = await parts.store.children(parent)
+        faulty.clear()
+
+    async with opened(tmp_path) as parts:
+        await parts.take_up_all()
+        await parts.until_quiet(child.id)
+        left_as = [(await parts.store.execution(one)).status for one in (parent, child.id)]
+        await parts.resume(parent)
+        await parts.until_quiet(parent)
+
+        assert left_as == [INCIDENT, SUCCESS]
+        assert (await parts.store.execution(parent)).status == SUCCESS
+
+
+async def test_an_execution_that_cannot_be_taken_up_does_not_keep_the_next_process_from_the_others(tmp_path, faulty):
+    async with opened(tmp_path, is_working=False) as parts:
+        ids = [await begin(parts, CHAIN) for _ in range(3)]
+    faulty[ids[1]] = ops.Recover
+
+    async with opened(tmp_path) as parts:
+        await parts.take_up_all()
+        for execution_id in ids:
+            await parts.until_quiet(execution_id)
+
+        statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
+        assert statuses == [SUCCESS, INCIDENT, SUCCESS]
+
+
+async def test_a_start_that_the_engine_fails_on_is_refused_and_leaves_nothing(tmp_path, faulty):
+    async with opened(tmp_path) as parts:
+        faulty.update(dict.fromkeys(range(1, 100), ops.Start))
+
+        with pytest.raises(InternalError, match="ZeroDivisionError while deciding"):
+            await begin(parts, CHAIN)
+        faulty.clear()
+        execution_id = await begin(parts, CHAIN)
+        await parts.until_quiet(execution_id)
+
+        assert [row.status for row in await parts.store.executions()] == [SUCCESS]
+
+
+async def test_a_fork_that_the_engine_fails_on_is_refused_and_leaves_nothing(tmp_path, faulty):
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+        faulty.update(dict.fromkeys(range(source + 1, 100), ops.Fork))
+        request = RerunRequest(execution_id=source, from_step="end", request_key="once")
+
+        with pytest.raises(InternalError, match="ZeroDivisionError while deciding"):
+            await rerun(parts.desk, parts.access.read_by, request)
+        left = [row.id for row in await parts.store.executions()]
+        faulty.clear()
+        forked = await rerun(parts.desk, parts.access.read_by, request)
+        await parts.until_quiet(forked.execution_id)
+
+        assert left == [source]
+        assert [row.status for row in await parts.store.executions()] == [SUCCESS, SUCCESS]
+
+
+async def test_a_child_whose_start_the_engine_fails_on_is_an_incident_of_its_caller_which_may_try_again(
+    tmp_path, faulty
+):
+    (tmp_path / "child.yaml").write_bytes(text_of("workflow: [{step: a, tool: {kind: noop}}]", "child"))
+    async with opened(tmp_path) as parts:
+        parent = await begin(parts, CALLER, folder=str(tmp_path))
+        faulty.update(dict.fromkeys(range(parent + 1, 100), ops.Start))
+        await parts.until_quiet(parent)
+        waits_as = (await parts.store.execution(parent)).status
+        faulty.clear()
+
+        await parts.resume(parent)
+        await parts.until_quiet(parent)
+
+        assert waits_as == INCIDENT
+        assert [row.status for row in await parts.store.executions()] == [SUCCESS, SUCCESS]
 
 
 async def test_two_faults_in_one_batch_are_two_incidents(tmp_path, faulty):
@@ -320,10 +507,12 @@ async def test_two_faults_in_one_batch_are_two_incidents(tmp_path, faulty):
         ids = [await begin(parts, CHAIN) for _ in range(4)]
         faulty[ids[0]] = faulty[ids[3]] = ops.Signal
 
-        await asyncio.gather(*(parts.desk.signal(execution_id, {"ctx.n": 1}) for execution_id in ids))
+        signals = (parts.desk.signal(execution_id, {"ctx.n": 1}) for execution_id in ids)
+        answers = await asyncio.gather(*signals, return_exceptions=True)
 
         statuses = [(await parts.store.execution(execution_id)).status for execution_id in ids]
         assert statuses == [INCIDENT, RUNNING, RUNNING, INCIDENT]
+        assert [isinstance(answer, InternalError) for answer in answers] == [True, False, False, True]  # it is not kept
 
 
 # --- children --------------------------------------------------------------------------------------------------------

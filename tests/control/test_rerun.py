@@ -152,3 +152,41 @@ async def test_every_point_of_a_log_leads_to_the_same_end(tmp_path: Path) -> Non
 
         assert totals == [{"last": 1, "total": 3}] * len(totals)
         assert await begin(parts, loop) > source
+
+
+NEST = """
+workload: {}
+workflow:
+  - step: start
+    loop: {in: [1, 2], iterator: outer, loop: {in: [1], iterator: inner}}
+    tool: {kind: noop}
+"""
+UNHANDLED = """
+workload: {}
+workflow:
+  - step: start
+    tool: {kind: python, code: "raise ValueError('no')"}
+"""
+
+
+@pytest.mark.spec("EV-05")
+@pytest.mark.parametrize(
+    ("body", "status", "seam"),
+    [
+        (NEST, "success", ("loop.done", "loop.iteration.done")),
+        (UNHANDLED, "failed", ("next.evaluated", "workflow.failing")),
+    ],
+    ids=["an inner loop and its iteration", "a failure and its consequence"],
+)
+async def test_a_point_between_two_events_that_belong_together_is_the_one_after_them(
+    tmp_path: Path, body: str, status: str, seam: tuple[str, str]
+) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, body)
+        names = await names_of(parts, source)
+        at = next(seq for seq in range(1, len(names)) if tuple(names[seq - 1 : seq + 1]) == seam)
+
+        forked = await again(parts, source, at=at)
+
+        assert forked.status == status
+        assert (await names_of(parts, forked.execution_id))[: at + 2] == [*names[: at + 1], "execution.forked"]

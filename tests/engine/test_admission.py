@@ -6,6 +6,8 @@ import pytest
 
 from noetl.engine.net import Net
 from noetl.engine.output import failure
+from noetl.engine.state import read, written
+from noetl.references import Reference
 from tests.engine.books import engine, ran
 
 GATE = """
@@ -381,3 +383,31 @@ class CountingNet(Net):
     def sources(self, step):
         self.asked += 1
         return super().sources(step)
+
+
+@pytest.mark.spec("RS-04", "EV-05")
+def test_a_waiting_token_whose_sender_gave_a_stored_payload_can_be_kept_in_a_snapshot():
+    made = engine(
+        """
+        workflow:
+          - {step: start, tool: [{name: make, kind: noop}], next: {arcs: [{step: gated}]}}
+          - step: gated
+            spec:
+              policy:
+                admit:
+                  on_deny: wait
+                  rules:
+                    - {when: "{{ event.payload.output.ref.locator == 'x' and ctx.go }}", then: {allow: true}}
+                    - {else: {then: {allow: false}}}
+            tool: {kind: noop}
+        """,
+        {"make": Reference(type="blob", locator="x").as_data()},
+    )
+    made.start()
+    made.run()
+
+    made.state = read(written(made.state))
+    made.signal(go=True)
+    made.run()
+
+    assert made.status == "success"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.engine.commands import Expire, TimerSet
+from noetl.engine.commands import Expire, JobAdded, TimerSet
 from noetl.engine.output import failure
 from tests.engine.books import engine, ran
 
@@ -467,6 +467,24 @@ def test_an_incident_can_be_cancelled():
 
     assert made.status == "cancelled"
     assert labels(made) == ["make_a", "undo_a"]
+
+
+@pytest.mark.spec("ST-12")
+def test_an_incident_that_was_being_undone_is_undone_further_when_it_is_cancelled():
+    made = engine(COMPENSATED, MADE)
+    made.start()
+    for run in (1, 2, 3):
+        made.run_job(run, -1)
+    for _ in range(5):
+        made.crash()
+    made.changes.clear()
+
+    made.cancel()
+    queued = [change.key for change in made.changes if isinstance(change, JobAdded)]
+    made.run()
+
+    assert queued == [(1, 4, -1)]
+    assert (made.status, labels(made)[3:]) == ("cancelled", ["undo_b", "tell_b", "undo_a"])
 
 
 def test_a_timer_does_not_move_an_incident():

@@ -334,3 +334,47 @@ def test_a_cancel_that_comes_twice_is_recorded_once():
 
 
 UNDO = "spec: {policy: {compensation: {tool: {kind: noop}}}}"
+
+
+# --- reports that cannot be ------------------------------------------------------------------------------------------
+
+PLACE = {"ts": 1.0, "run": 1, "iter": -1, "lease": 1}
+BEGUN = facts.TaskStarted(**PLACE, task="a", visit=1, attempt=1, kind="noop")
+DONE = facts.TaskDone(**PLACE, task="a", visit=1, attempt=1, do="continue", to="b")
+
+
+@pytest.mark.spec("EV-04", "RO-03")
+@pytest.mark.parametrize(
+    "events",
+    [
+        [DONE],
+        [BEGUN, BEGUN],
+        [BEGUN, DONE, DONE],
+        [BEGUN, msgspec.structs.replace(DONE, task="b")],
+        [BEGUN, msgspec.structs.replace(DONE, attempt=2)],
+        [BEGUN, msgspec.structs.replace(DONE, visit=2)],
+        [msgspec.structs.replace(BEGUN, attempt=2)],
+        [msgspec.structs.replace(BEGUN, visit=2)],
+        [BEGUN, DONE, BEGUN],
+        [BEGUN, DONE, facts.TaskWaiting(**PLACE, task="a", until=9.0)],
+    ],
+    ids=[
+        "an end without a start",
+        "two starts",
+        "two ends",
+        "the end of another task",
+        "the end of another attempt",
+        "the end of another visit",
+        "a second attempt without a first",
+        "a second visit without a first",
+        "a task that was over",
+        "waiting at a task that was over",
+    ],
+)
+def test_what_cannot_have_happened_next_in_a_pipeline_is_not_recorded(events):
+    made = engine("workflow: [{step: start, tool: [{name: a, kind: noop}, {name: b, kind: noop}]}]")
+    made.start()
+    started = facts.StepStarted(**PLACE, step="start")
+
+    with pytest.raises(BrokenInvariant, match="I3"):
+        made.do(Report(execution_id=1, run=1, iter=-1, lease=1, n=1, events=[started, *events]))

@@ -163,7 +163,7 @@ def test_whole_numbers_stay_whole_and_a_sum_too_large_is_refused() -> None:
     assert repr(merged([[Patch("ctx.sum", 1)], [Patch("ctx.sum", 2)]])["ctx.sum"]) == "3"
     assert repr(merged([[Patch("ctx.sum", 1)], [Patch("ctx.sum", 2)]], sum=0.0)["ctx.sum"]) == "3.0"
 
-    for value in (2**62, 1e308):
+    for value in (2**62, 1e308, 10**400):
         with pytest.raises(MergeFault, match="too large") as caught:
             merged([[Patch("ctx.sum", value)]] * 3)
         assert caught.value.kind == "limit"

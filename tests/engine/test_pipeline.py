@@ -295,6 +295,38 @@ def test_prev_task_and_attempt_speak_of_the_task_at_hand() -> None:
     ]
 
 
+@pytest.mark.spec("SC-07", "TK-15")
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_prev_stays_the_same_for_every_attempt_of_a_task_that_jumped_to_itself(tasks: int) -> None:
+    made = engine(
+        """
+        workflow:
+          - step: start
+            tool:
+              - name: a
+                kind: noop
+                input: {prev: "{{ _prev }}", attempt: "{{ _attempt }}"}
+                spec: {policy: {rules: [
+                  {when: "{{ output.status == 'error' }}", then: {do: retry, delay: 0}},
+                  {when: "{{ output.data < 2 }}", then: {do: jump, to: a}},
+                  {else: {then: {do: continue}}}]}}
+        """,
+        {"a": [Output(data=1), failure("timeout", "late"), failure("timeout", "late"), Output(data=2)]},
+    )
+    made.start()
+
+    made.run_job(1, -1, tasks)
+    made.crash()
+    made.run()
+
+    assert [one.input for one in made.invocations] == [
+        {"prev": None, "attempt": 1},
+        {"prev": 1, "attempt": 1},
+        {"prev": 1, "attempt": 2},
+        {"prev": 1, "attempt": 3},
+    ]
+
+
 @pytest.mark.spec("SC-07")
 def test_prev_of_a_steps_first_task_is_the_senders_data() -> None:
     made = ran(

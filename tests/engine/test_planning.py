@@ -5,7 +5,7 @@ import pytest
 
 from noetl.control.catalog import Loaded, Text, playbook_of
 from noetl.control.planning import STEPS_MAX, BadPlan, extended, new_steps, steps_of
-from noetl.control.verify import verify
+from noetl.control.verify import Audit, verify
 from noetl.engine import commands as ops
 from noetl.engine.net import Net
 from noetl.tools.registry import declarations
@@ -154,6 +154,21 @@ def test_the_answer_to_a_plan_counts_once():
 
     assert first
     assert second == []
+
+
+@pytest.mark.spec("RT-08", "EV-05")
+def test_the_log_of_a_planner_that_is_cancelled_while_its_plan_is_checked_verifies():
+    made = engine(PLANNER, {"plan": [[NEW]]})
+    made.start()
+    made.run()
+    made.cancel()
+
+    audit = Audit(1)
+    for seq, event in enumerate(made.log, 1):
+        audit.read(seq, event)
+
+    assert made.names("step.") == ["step.scheduled", "step.started", "step.done", "step.cancelled"]
+    assert audit.faults == {}
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

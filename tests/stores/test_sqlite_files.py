@@ -146,10 +146,13 @@ async def test_a_damaged_page_is_an_error_with_what_to_do(path):
     await store.close()
 
 
-async def test_an_event_that_this_version_does_not_know_is_named(path, store):
+@pytest.mark.parametrize(
+    "body", [b'{"name":"step.teleported","ts":1}', b'{"name":"step.\xff","ts":1}'], ids=["another name", "no text"]
+)
+async def test_an_event_that_this_version_does_not_know_is_named(path, store, body):
     execution_id = await begin(store, [started(1)])
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE event SET body = ?", (b'{"name":"step.teleported","ts":1}',))
+        database.execute("UPDATE event SET body = ?", (body,))
     database.close()
 
     with pytest.raises(StoreUnusable, match=rf"event {execution_id}-1 cannot be read"):

@@ -93,7 +93,7 @@ async def test_processes_that_keep_dying_are_started_less_and_less_often(tmp_pat
         async def sleep(self, seconds: float) -> None:
             pauses.append(seconds)
 
-    monkeypatch.setattr(module.random, "random", lambda: 1.0)
+    monkeypatch.setattr(module.SYSTEM, "random", lambda: 1.0)
     crew = Crew(tmp_path, "short", ImpatientClock())
     crew.running = asyncio.ensure_future(crew.supervisor.run(1))
     await until(lambda: len(pauses) >= 4)

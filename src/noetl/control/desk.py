@@ -19,12 +19,16 @@ from noetl.control.requests import RunRequest
 from noetl.engine import commands as ops
 from noetl.engine.events import Patch
 from noetl.engine.rows import check_signal
-from noetl.errors import PayloadTooLarge, RequestError, WrongState
+from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
 from noetl.keychain.contract import Keychain
-from noetl.stores.contract import LIVE, Entry, Execution, HeadMoved, Store
+from noetl.queues.contract import STALE
+from noetl.stores.contract import INCIDENT, LIVE, Entry, Execution, HeadMoved, Store
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 REQUEST_KEY_CHARS_MAX = 255
+NO_ID = "no id for an execution could be had; ask again in a moment"
+CHILDREN_PER_READ = 1000
+IDS_TRIED_MAX = 10  # after a failover that lost what it had not heard of yet, ids are given again
 
 
 class Pump(Protocol):
@@ -84,28 +88,33 @@ class Desk:
         loaded = await self.catalog.loaded(entry.sha, [])
         await credentials.prove(self.keychain, loaded.playbook, request.payload)
         folder = await self.catalog.attach(request.beside) if request.beside else request.folder
+        for _ in range(IDS_TRIED_MAX):
+            try:
+                return Started(await self._begun(request, entry, loaded, folder), loaded, True)
+            except HeadMoved:  # another server was asked under the same key at the same time, or the id was given twice
+                existing = await self._by_key(request)
+            if existing is not None:
+                return existing
+        raise Unreachable(NO_ID)
+
+    async def _begun(self, request: RunRequest, entry: Entry, loaded: Loaded, folder: str) -> int:
+        """Record a start under a new id. Raises HeadMoved: its key or its id is taken."""
         execution_id = await self.new_id()
         self.announce(execution_id, loaded, entry.path)
-        try:
-            await self.pump.submit(
-                ops.Start(
-                    execution_id=execution_id,
-                    path=entry.path,
-                    version=entry.version,
-                    sha=entry.sha,
-                    payload=request.payload,
-                    folder=folder,
-                    request_key=request.request_key,
-                    trace_id=request.trace_id or self.new_trace(),
-                    parent_span_id=request.parent_span_id,
-                )
+        await self.pump.submit(
+            ops.Start(
+                execution_id=execution_id,
+                path=entry.path,
+                version=entry.version,
+                sha=entry.sha,
+                payload=request.payload,
+                folder=folder,
+                request_key=request.request_key,
+                trace_id=request.trace_id or self.new_trace(),
+                parent_span_id=request.parent_span_id,
             )
-        except HeadMoved:  # another server was asked under the same key at the same time
-            existing = await self._by_key(request)
-            if existing is None:
-                raise
-            return existing
-        return Started(execution_id, loaded, True)
+        )
+        return execution_id
 
     async def _by_key(self, request: RunRequest) -> Started | None:
         if request.request_key is None or await self._row_under(request.request_key) is None:
@@ -130,11 +139,25 @@ class Desk:
         return await self.store.execution_by_request(request_key)
 
     async def resume(self, execution_id: int) -> dict[str, Any]:
-        """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not."""
+        """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not.
+
+        With it go the incidents among those that it called, however far below.
+        """
         root = await self._root(await reading.row_of(self.store, execution_id))
         if root.status in LIVE:
             await self.pump.submit(ops.Recover(execution_id=root.id))
+            await self._take_up_below(root.id)
         return await self._status(execution_id)
+
+    async def _take_up_below(self, execution_id: int) -> None:
+        for status in LIVE:
+            before: int | None = None
+            while rows := await self.store.executions(CHILDREN_PER_READ, before, status=status, parent_id=execution_id):
+                for row in rows:
+                    if row.status == INCIDENT:
+                        await self.pump.submit(ops.Recover(execution_id=row.id))
+                    await self._take_up_below(row.id)
+                before = rows[-1].id
 
     async def _root(self, row: Execution) -> Execution:
         """The outermost caller that is still under way."""
@@ -155,7 +178,9 @@ class Desk:
         writes = [Patch(path, value) for path, value in patches.items()]
         live = self.executions.known(execution_id) or await self.executions.rebuilt(execution_id, [])
         check_signal(live.state, writes, live.loaded.playbook)
-        await self.pump.submit(ops.Signal(execution_id=execution_id, patches=writes))
+        word = await self.pump.submit(ops.Signal(execution_id=execution_id, patches=writes))
+        if word == STALE:  # it ended meanwhile: what is not in the log must not be answered as if it were
+            await self._refuse_ended(execution_id)
         return await self._status(execution_id)
 
     async def _refuse_ended(self, execution_id: int) -> None:

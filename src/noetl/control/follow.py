@@ -25,7 +25,7 @@ from noetl.engine.output import Error
 from noetl.engine.state import State
 from noetl.errors import STORE_AWAY, NoetlError, ResultError
 from noetl.references import reference_of
-from noetl.stores.contract import LIVE, Execution, Store
+from noetl.stores.contract import INCIDENT, LIVE, Execution, Store
 
 CHILD_DEPTH_MAX = 32
 log = logging.getLogger("noetl.control.follow")
@@ -53,7 +53,7 @@ class Following:
         self.set_timer: Callable[[ops.TimerSet], None] = lambda _timer: None
         self.ring: Callable[[], None] = lambda: None
         self.revoke: Callable[[Key], None] = lambda _key: None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
         self._reads: dict[tuple[int, int], asyncio.Future[str]] = {}  # by run: the answer to the element it is given
         self._within: dict[type[Change], Callable[[Any], Awaitable[list[Operation]]]] = {
             ops.ChildWanted: self._start_child,
@@ -111,7 +111,12 @@ class Following:
         ]
 
     async def _reattach(self, wanted: ops.ChildWanted, child: Execution) -> list[Operation]:
-        """The caller was taken up again: go on with the child it has, or take what that came to."""
+        """The caller was taken up again: go on with the child it has, or take what that came to.
+
+        An incident waits for people, whoever else is taken up: `Desk.resume` takes those up, too.
+        """
+        if child.status == INCIDENT:
+            return []
         if child.status in LIVE:
             return [ops.Recover(execution_id=child.id)]
         state = await folded(self.store, child.id)
@@ -183,8 +188,15 @@ class Following:
     def _spawn(self, work: Coroutine[Any, Any, None], execution_id: int) -> None:
         """Do something beside the pump, for an execution."""
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
+
+    async def close(self) -> None:
+        """Give up what is done beside the pump: its log says that it is wanted, and whoever goes on with it does it."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _ask(
         self,
@@ -213,9 +225,11 @@ class Following:
         self.intake.post(operation, answer)
 
     async def _is_wanted(self, change: Any) -> bool:
-        """Whether what a change asks for is still under way: here whatever is, is in memory."""
-        live = self.intake.executions.known(change.execution_id)
-        return live is not None and change.run in live.state.runs
+        """Whether what a change asks for is still under way: here whatever is, is in memory, unless a batch failed."""
+        executions = self.intake.executions
+        if not executions.is_going_on(change.execution_id):
+            return False
+        return change.run in (await executions.get(change.execution_id)).state.runs
 
     async def _done(self, handler: Callable[[Any], Coroutine[Any, Any, Operation]], change: Change) -> Operation:
         return await handler(change)

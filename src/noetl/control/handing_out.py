@@ -18,6 +18,7 @@ from itertools import count
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.config import LEASE_SECONDS
 from noetl.control.live import Live
@@ -93,13 +94,13 @@ class HandingOut:
         seconds = self.clock.monotonic() - self._looked_at.get(member.pool, -LOOK_SECONDS_MAX)
         if member.pool in self._may_have or seconds > LOOK_SECONDS_MIN:
             self.hear(member.pool)  # while nobody waited here, nobody looked
-        return await self.polls.answered(poll, wait_seconds)
+        return await self.polls.answered(poll, 0.0 if buggify("poll.short") else wait_seconds)
 
     # --- hand-off ----------------------------------------------------------------------------------------------------
 
     def reserve(self, key: Key, pool: str) -> Reserved | None:
         """A poll for a job that is about to be written."""
-        poll = self.polls.next(pool)
+        poll = None if buggify("handout.none") else self.polls.next(pool)
         if poll is None:
             return None
         poll.pending += 1
@@ -203,7 +204,8 @@ class HandingOut:
     def ring(self, pool: str) -> None:
         """Jobs of a pool are ready now: for whoever waits here, and at other servers."""
         self.hear(pool)
-        self.tell_others(pool)
+        if not buggify("doorbell.silent"):
+            self.tell_others(pool)
 
     def hear(self, pool: str) -> None:
         """The doorbell: a pool may have ready jobs."""
@@ -238,7 +240,7 @@ class HandingOut:
 
     async def look(self) -> None:
         """One round: whatever the pools may have, for each poll that waits."""
-        for pool in self._may_have & set(self.polls.pools()):
+        for pool in [pool for pool in self.polls.pools() if pool in self._may_have]:
             self._may_have.discard(pool)
             self._looked_at[pool] = self.clock.monotonic()
             for poll in self.polls.of(pool):
@@ -250,7 +252,7 @@ class HandingOut:
     async def _claim(self, poll: Poll, pool: str) -> bool:
         """Claim for one poll; True: there may be more."""
         begun_at = self.clock.monotonic()
-        wanted = min(CLAIM_MAX, poll.room)
+        wanted = 1 if buggify("claim.one") else min(CLAIM_MAX, poll.room)
         poll.pending += 1
         claims: list[Claimed] = []
         made: list[Made] = []

@@ -67,7 +67,7 @@ class Inbox:
         try:
             request = msgspec.json.decode(file.read_bytes()[:REQUEST_BYTES_MAX], type=Request)
             answer = Answer(result=await self.handle(request))
-        except (NoetlError, msgspec.DecodeError, OSError) as error:
+        except (NoetlError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
             answer = Answer(error=str(error))
         file.unlink(missing_ok=True)
         write_whole(file.with_suffix(ANSWER), msgspec.json.encode(answer))

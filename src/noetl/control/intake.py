@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.control.live import Executions
 from noetl.control.metrics import NOTHING, Meters
@@ -25,13 +26,14 @@ from noetl.control.turn import Asked, Follower, Turn
 from noetl.engine import commands as ops
 from noetl.engine.commands import Operation
 from noetl.engine.events import Event
-from noetl.errors import PASSING, STORE_AWAY, Unreachable
+from noetl.errors import PASSING, STORE_AWAY, InternalError, Unreachable
 from noetl.results.contract import Results
 from noetl.stores.contract import HeadMoved, Store
 
 OPERATIONS_MAX = 1024
 WAITING_MAX = 20_000  # operations that somebody waits for; whoever comes then is told to come again
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 2.0
+TAKEN_MAX = 10  # times in a row that a child's id may be taken
 log = logging.getLogger("noetl.control.intake")
 
 Observer = Callable[[int, int, list[Event]], None]
@@ -51,7 +53,9 @@ class Intake:
         observer: Observer,
         meters: Meters = NOTHING,
         is_lasting: bool = False,
+        on_taken: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_taken`: told when the id of an execution that a batch began was another's."""
         self.store = store
         self.sitting = sitting
         self.results = results
@@ -60,12 +64,14 @@ class Intake:
         self.observer = observer
         self.meters = meters
         self.is_lasting = is_lasting
+        self.on_taken = on_taken
         self.follower: Follower | None = None
         self.failure: BaseException | None = None
         self.turn = asyncio.Lock()  # while it is free, states in memory are as their logs
         self._asked: deque[Asked] = deque()
         self._bell = asyncio.Event()
         self._pause_seconds = 0.0
+        self._taken: Counter[int] = Counter()  # how often in a row an execution met an id that was taken
         self.is_busy = False
 
     # --- asking ------------------------------------------------------------------------------------------------------
@@ -96,7 +102,7 @@ class Intake:
             await self._bell.wait()
             self._bell.clear()
             while self._asked:
-                batch = [self._asked.popleft() for _ in range(min(len(self._asked), OPERATIONS_MAX))]
+                batch = [self._asked.popleft() for _ in range(min(len(self._asked), operations_max()))]
                 self.is_busy = True
                 try:
                     await self.step(batch)
@@ -114,18 +120,25 @@ class Intake:
         try:
             async with self.turn:
                 try:
+                    buggify("pump.begin")
                     turn.held = await self.sitting.open([asked.operation for asked in batch])
+                    buggify("pump.opened")
                     await turn.decide_all(batch)
+                    buggify("pump.decided")
                     await turn.commit()
+                    buggify("pump.committed")
                 except BaseException:
                     self._forget(turn, batch)  # first: whatever becomes of giving up, memory is not ahead of the log
                     await self.sitting.abandon()
                     raise
                 self._conclude(turn)
+                buggify("pump.concluded")
         except Exception as error:
             await self._recovered(batch, error)
             return
         self._pause_seconds = 0.0
+        for execution_id in turn.shares if self._taken else ():
+            self._taken.pop(execution_id, None)
         self._measure(turn, batch, begun_at)
 
     def _conclude(self, turn: Turn) -> None:
@@ -135,7 +148,11 @@ class Intake:
             if share.live.state.is_ended:
                 self.executions.forget(share.live.state.execution_id)
         for asked, word in turn.answers:
-            if asked.answer is not None and not asked.answer.done():
+            if asked.answer is None or asked.answer.done():
+                continue
+            if isinstance(word, InternalError):
+                _refuse(asked.answer, word)
+            else:
                 asked.answer.set_result(word)
         if self.follower:
             self.follower.after(turn.changes)
@@ -163,7 +180,7 @@ class Intake:
         )
         for asked, word in turn.answers:
             if isinstance(asked.operation, ops.Report):
-                meters.judged(word)
+                meters.judged(str(word))
         if started := sum(share.row is not None for share in turn.shares.values()):
             meters.started(started)
         for share in turn.shares.values():
@@ -172,9 +189,12 @@ class Intake:
                 meters.ended(share.live.state.status)
 
     def _forget(self, turn: Turn, batch: list[Asked]) -> None:
-        """Only the log knows what stands of the batch: forget what memory made of it."""
-        for execution_id in {*turn.shares, *(asked.operation.execution_id for asked in batch)}:
-            self.executions.forget(execution_id)
+        """Only the log knows what stands of the batch: forget what memory made of it, and all of what began in it."""
+        for execution_id, share in turn.shares.items():
+            if share.row is not None:
+                self.executions.forget(execution_id)
+        for execution_id in (*turn.shares, *(asked.operation.execution_id for asked in batch)):
+            self.executions.drop(execution_id)
 
     # --- when a batch does not stand ---------------------------------------------------------------------------------
 
@@ -183,12 +203,14 @@ class Intake:
         is_passing = isinstance(error, PASSING)
         if is_passing and not self.is_lasting:
             self._end(batch, error)
-        elif not isinstance(error, STORE_AWAY) and len({asked.operation.execution_id for asked in batch}) > 1:
+        elif not isinstance(error, STORE_AWAY) and len({subject_of(asked) for asked in batch}) > 1:
             await self._one_by_one(batch)
         elif is_passing:
             self._put_off(batch, error)
         elif isinstance(error, HeadMoved) and isinstance(batch[0].operation, ops.Start):
-            _refuse_all(batch, error)  # another execution has its key
+            _refuse_all(batch, error)  # another execution has its key, or its id
+        elif isinstance(error, HeadMoved) and self._is_id_taken(batch[0].operation.execution_id):
+            self._put_off(batch, Unreachable("the id of a child was taken; ask again"))
         elif self.is_lasting:
             self._isolate(batch, error)
         else:
@@ -196,9 +218,9 @@ class Intake:
 
     async def _one_by_one(self, batch: list[Asked]) -> None:
         """Something in the batch cannot be written: each execution by itself, so that it hurts that one only."""
-        groups: dict[int, list[Asked]] = {}
+        groups: dict[tuple[int, bool], list[Asked]] = {}
         for asked in batch:
-            groups.setdefault(asked.operation.execution_id, []).append(asked)
+            groups.setdefault(subject_of(asked), []).append(asked)
         for group in groups.values():
             await self.step(group)
 
@@ -210,6 +232,12 @@ class Intake:
         _refuse_all(batch, error)
         self._asked.extendleft(reversed([asked for asked in batch if asked.answer is None]))
         self._bell.set()
+
+    def _is_id_taken(self, execution_id: int) -> bool:
+        """Whether to try with other ids for its children: after a failover they may have been given twice."""
+        self._taken[execution_id] += 1
+        self.on_taken()
+        return self.is_lasting and self._taken[execution_id] <= TAKEN_MAX
 
     def _isolate(self, batch: list[Asked], error: Exception) -> None:
         """One execution cannot be written: it waits as an incident, and the others go on."""
@@ -226,6 +254,19 @@ class Intake:
         self.failure = error
         _refuse_all([*batch, *self._asked], error)
         raise error
+
+
+def subject_of(asked: Asked) -> tuple[int, bool]:
+    """What an operation is about. A start is about an execution that nobody knows yet: if its id was given twice, what
+    else is asked under that id is about another one."""
+    return asked.operation.execution_id, isinstance(asked.operation, ops.Start)
+
+
+def operations_max() -> int:
+    """How many operations the next batch may have."""
+    if buggify("pump.batch_of_one"):
+        return 1
+    return 3 if buggify("pump.batch_of_three") else OPERATIONS_MAX
 
 
 def _refuse(answer: asyncio.Future[str], error: BaseException) -> None:

@@ -68,20 +68,20 @@ class Listeners:
     """All listeners of a process, so that all can be let go when it ends."""
 
     def __init__(self) -> None:
-        self._all: set[Listener] = set()
+        self._all: dict[Listener, None] = {}  # in the order they came
         self._is_closed = False
 
     @contextmanager
     def joined(self) -> Iterator[Listener]:
         """A listener, as long as this lasts."""
         listener = Listener()
-        self._all.add(listener)
+        self._all[listener] = None
         if self._is_closed:
             listener.close(ENDING)
         try:
             yield listener
         finally:
-            self._all.discard(listener)
+            del self._all[listener]
 
     def close(self) -> None:
         self._is_closed = True

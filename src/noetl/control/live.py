@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.control.catalog import Catalog, Loaded
 from noetl.control.reading import EVENTS_PER_READ
 from noetl.engine.apply import apply
@@ -47,21 +48,36 @@ class Executions:
         self.results = results
         self.kept_max = kept_max  # 0: all; else those that were used last, and the log has the others
         self._live: dict[int, Live] = {}
+        self._dropped: set[int] = set()  # not ended, but only their logs know how far they are
 
     def add(self, live: Live) -> None:
         self._live[live.state.execution_id] = live
+        self._dropped.discard(live.state.execution_id)
 
     def trim(self) -> None:
         """Forget those that were not used for longest. Not within a batch: what it holds must stay."""
-        while self.kept_max and len(self._live) > self.kept_max:
+        kept_max = 1 if buggify("executions.forget") else self.kept_max
+        while kept_max and len(self._live) > kept_max:
             del self._live[next(iter(self._live))]
 
     def known(self, execution_id: int) -> Live | None:
         """An execution, if it is in memory."""
         return self._live.get(execution_id)
 
+    def is_going_on(self, execution_id: int) -> bool:
+        """Whether it is in memory, or would be if no batch had failed."""
+        return execution_id in self._live or execution_id in self._dropped
+
     def forget(self, execution_id: int) -> None:
+        """It has ended, or others have gone on with it."""
         self._live.pop(execution_id, None)
+        self._dropped.discard(execution_id)
+
+    def drop(self, execution_id: int) -> None:
+        """Memory may be ahead of its log: whoever asks for it next has it from there."""
+        is_ours_alone = not self.kept_max  # else every batch reads what it is about
+        if self._live.pop(execution_id, None) is not None and is_ours_alone:
+            self._dropped.add(execution_id)
 
     async def get(self, execution_id: int) -> Live:
         """An execution, from memory or from its log."""
@@ -69,6 +85,7 @@ class Executions:
         if found is None:
             rebuilt = await self.rebuilt(execution_id, [])
             found = self._live.setdefault(execution_id, rebuilt)  # a pump may have brought it up meanwhile
+            self._dropped.discard(execution_id)
         return found
 
     async def rebuilt(self, execution_id: int, further: list[Event]) -> Live:
@@ -101,7 +118,7 @@ class Executions:
             return None
         plans = len(found.state.planned)
         while (missing := head.head - found.state.seq) > 0:
-            rows = await store.events(head.id, found.state.seq, min(missing, EVENTS_PER_READ))
+            rows = await store.events(head.id, found.state.seq, min(missing, events_per_read()))
             if not rows:
                 return None
             for _, event in rows:
@@ -136,6 +153,10 @@ class Executions:
         return iter(list(self._live.values()))
 
 
+def events_per_read() -> int:
+    return 3 if buggify("log.read_in_threes") else EVENTS_PER_READ
+
+
 async def newest_snapshot(store: Store, execution_id: int) -> State:
     """Where folding may begin: the newest snapshot of this engine, or nothing. It is a cache, and may be missing."""
     snapshot = await store.snapshot(execution_id)
@@ -148,7 +169,9 @@ async def folded(store: Store, execution_id: int, until: int | None = None) -> S
     """The state after a log, or after its first `until` events (EV-05)."""
     state = State(execution_id=execution_id) if until is not None else await newest_snapshot(store, execution_id)
     while until is None or state.seq < until:
-        limit = EVENTS_PER_READ if until is None else min(EVENTS_PER_READ, until - state.seq)
+        limit = events_per_read()
+        if until is not None:
+            limit = min(limit, until - state.seq)
         rows = await store.events(execution_id, state.seq, limit)
         for _, event in rows:
             apply(state, event)

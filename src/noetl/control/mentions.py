@@ -85,6 +85,6 @@ async def shas_in(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
     held = b""
     async for piece in pieces:
         text = held + piece
-        for sha in set(SHA256_BYTES.findall(text)):
+        for sha in dict.fromkeys(SHA256_BYTES.findall(text)):
             yield sha.decode("ascii")
         held = text[-SHA256_CHARACTERS:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from noetl.buggify import buggify
 from noetl.stores.contract import Store
 
 IDS_PER_BLOCK_MAX = 1024
@@ -21,10 +22,15 @@ class Numbering:
     async def new_id(self) -> int:
         async with self._turn:
             if not self._ids:
-                first = await self._store.reserve_ids(self._block)
-                self._ids = list(range(first, first + self._block))[::-1]
+                count = 1 if buggify("ids.few") else self._block
+                first = await self._store.reserve_ids(count)
+                self._ids = list(range(first, first + count))[::-1]
                 self._block = min(self._block * 2, IDS_PER_BLOCK_MAX)
             return self._ids.pop()
+
+    def forget(self) -> None:
+        """One of them was taken: a failover lost that they were given. Those that are left may be taken, too."""
+        self._ids.clear()
 
 
 class PromptNumbering:

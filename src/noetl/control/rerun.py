@@ -13,7 +13,7 @@ import msgspec
 
 from noetl.control import reading
 from noetl.control.catalog import Loaded
-from noetl.control.desk import PAYLOAD_BYTES_MAX, Desk, Started
+from noetl.control.desk import IDS_TRIED_MAX, NO_ID, PAYLOAD_BYTES_MAX, Desk, Started
 from noetl.control.live import Live
 from noetl.control.reading import EVENTS_PER_READ
 from noetl.control.requests import RunRequest
@@ -21,10 +21,24 @@ from noetl.control.stored_lists import ReadBy
 from noetl.engine import commands as ops
 from noetl.engine.apply import apply
 from noetl.engine.decide import merged
-from noetl.engine.events import Event, Patch, PlaybookExecutionRequested, StepScheduled, WorkflowFinished
+from noetl.engine.events import (
+    NAMES,
+    Event,
+    LoopDone,
+    LoopIterationDone,
+    LoopIterationFailed,
+    NextEvaluated,
+    Patch,
+    PlaybookExecutionRequested,
+    StepFailed,
+    StepScheduled,
+    WorkflowExtended,
+    WorkflowFailing,
+    WorkflowFinished,
+)
 from noetl.engine.rows import check_signal
 from noetl.engine.state import State
-from noetl.errors import PayloadTooLarge, RequestError, WrongState
+from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
 from noetl.references import reference_of
 from noetl.stores.contract import Execution, HeadMoved, Store
 
@@ -67,7 +81,7 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
     check_signal(state, patches, loaded.playbook)
     fork = ops.Fork(
         **start,
-        execution_id=await desk.new_id(),
+        execution_id=0,
         folder=row.folder,
         request_key=request.request_key,
         trace_id=desk.new_trace(),
@@ -76,14 +90,22 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
         workload=_bounded(merged(state.workload, changes)) if changes else None,
         patches=patches,
     )
-    desk.announce(fork.execution_id, loaded, fork.path)
-    try:
-        await desk.pump.submit(fork)
-    except HeadMoved:  # the same was asked at the same time
-        if (existing := await desk.under_key(request.request_key, fork.sha)) is None:
-            raise
-        return existing
-    return Started(fork.execution_id, loaded, True)
+    return await _forked(desk, fork, loaded)
+
+
+async def _forked(desk: Desk, fork: ops.Fork, loaded: Loaded) -> Started:
+    """Record a fork under a new id."""
+    for _ in range(IDS_TRIED_MAX):
+        fork = msgspec.structs.replace(fork, execution_id=await desk.new_id())
+        desk.announce(fork.execution_id, loaded, fork.path)
+        try:
+            await desk.pump.submit(fork)
+        except HeadMoved:  # the same was asked at the same time, or the id was given twice
+            if (existing := await desk.under_key(fork.request_key, fork.sha)) is not None:
+                return existing
+        else:
+            return Started(fork.execution_id, loaded, True)
+    raise Unreachable(NO_ID)
 
 
 async def _anew(desk: Desk, read_by: ReadBy, row: Execution, request: RerunRequest) -> Started:
@@ -120,10 +142,27 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> list[E
     events: list[Event] = []
     while page := await store.events(row.id, len(events), EVENTS_PER_READ):
         events.extend(event for _, event in page)
-    until = request.at or _before(events, request.from_step, row)
+    until = whole_until(events, request.at or _before(events, request.from_step, row))
     if any(isinstance(event, WorkflowFinished) for event in events[:until]):
         raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
     return events[:until]
+
+
+def whole_until(events: list[Event], until: int) -> int:
+    """A point of a log, moved on where it parts two events of which one alone says nothing that can be gone on from."""
+    while 0 < until < len(events) and _is_half(events[until - 1], events[until]):
+        until += 1
+    return until
+
+
+def _is_half(event: Event, following: Event) -> bool:
+    if isinstance(event, LoopDone):  # an inner loop, and the iteration that ends with it
+        return isinstance(following, LoopIterationDone | LoopIterationFailed)
+    if isinstance(event, WorkflowExtended):  # by nothing: the plan was refused
+        return isinstance(following, NextEvaluated) and following.error is not None
+    if isinstance(event, NextEvaluated) and isinstance(following, WorkflowFailing):  # a failure that no arc took
+        return event.error is not None or (event.boundary == NAMES[StepFailed] and not event.handled)
+    return False
 
 
 def _before(events: list[Event], step: str, row: Execution) -> int:

@@ -17,6 +17,7 @@ from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.control.calls import awaited_child, child_ended
 from noetl.control.catalog import Catalog
@@ -29,10 +30,11 @@ from noetl.engine import commands as ops
 from noetl.engine.commands import Change, Operation
 from noetl.engine.state import State
 from noetl.errors import PASSING, NoetlError, ResultError
-from noetl.stores.contract import INCIDENT, LIVE, Execution
+from noetl.stores.contract import LIVE, Execution
 from noetl.stores.shared import SharedStore
 
 RETRY_SECONDS = 1.0
+SLOW_SECONDS = 5.0  # of a simulator
 TRIES_MAX = 60  # at a place of results that cannot be reached; then the execution waits for people
 log = logging.getLogger("noetl.control.shared_following")
 Found = TypeVar("Found")
@@ -48,7 +50,7 @@ class Insistent:
         self.under_way: Counter[int] = Counter()  # by execution
         self.done: set[int] = set()  # executions of which nothing is left to do; emptied by whoever tells the store
         self._failed: set[int] = set()  # those under way of which something could not be done: they are not done
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
 
     def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None:
         self.spawn(self._ask(operation, answer), operation.execution_id)
@@ -57,12 +59,12 @@ class Insistent:
         self.under_way[execution_id] += 1
         self.done.discard(execution_id)
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(lambda task: self._ended(task, execution_id))
 
     def _ended(self, task: asyncio.Task[None], execution_id: int) -> None:
         """What was not done stays marked in the store, so that it is taken over when its time has passed."""
-        self._tasks.discard(task)
+        del self._tasks[task]
         error = None if task.cancelled() else task.exception()
         if error is not None:
             extra = {"action": "follow_up_failed", "execution_id": execution_id}
@@ -85,6 +87,8 @@ class Insistent:
 
     async def until_decided(self, operation: Operation) -> None:
         """Ask until the store could be written. What is refused for another reason is logged by the pump."""
+        if buggify("follow.slow"):
+            await self.clock.sleep(SLOW_SECONDS)
         while True:
             try:
                 await self.pumps.submit(operation)
@@ -190,12 +194,8 @@ class SharedFollowing(Following):
             await self.pump.until_decided(operation)
 
     async def _reattach(self, wanted: ops.ChildWanted, child: Execution) -> list[Operation]:
-        """The caller was taken up again. Its child goes on by itself, unless it waits as an incident."""
-        if child.status not in LIVE:
-            return await super()._reattach(wanted, child)
-        if child.status == INCIDENT:
-            self.pump.post(ops.Recover(execution_id=child.id))
-        return []
+        """The caller was taken up again. Its child goes on by itself, or waits for people as an incident."""
+        return [] if child.status in LIVE else await super()._reattach(wanted, child)
 
 
 def subject_of(change: Change) -> int:

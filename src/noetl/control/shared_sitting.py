@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.config import DEFAULT_POOL
 from noetl.control.handing_out import HandingOut, Reserved
@@ -74,10 +75,10 @@ class SharedSitting:
         self._tag = 0
         self._reserved: list[Reserved] = []
         self._revoked: list[Revoked] = []
-        self._ready_pools: set[str] = set()
+        self._ready_pools: dict[str, None] = {}
 
     async def open(self, operations: Sequence[Operation]) -> dict[int, Live]:
-        self._words, self._ns, self._reserved, self._revoked, self._ready_pools = {}, {}, [], [], set()
+        self._words, self._ns, self._reserved, self._revoked, self._ready_pools = {}, {}, [], [], {}
         self.executions.trim()
         ids = sorted({one.execution_id for one in operations if not isinstance(one, ops.Start)})
         fences = self._fences(operations)
@@ -87,6 +88,7 @@ class SharedSitting:
             if isinstance(one, ops.Expire) and one.lease
         ]
         heads, self._words = await self.transaction.begin(ids, fences, expiries)
+        buggify("pump.locked")
         self._ended = {head.id for head in heads.values() if head.status not in LIVE}
         held: dict[int, Live] = {}
         for execution_id in ids:
@@ -142,8 +144,9 @@ class SharedSitting:
         deeds = {report.key: deed_of(report) for report in turn.accepted}
         changes = queue_changes(turn.changes, deeds)
         changes.added = [job if job.key[0] in turn.recovered else self._handed(job) for job in changes.added]
-        self._ready_pools = {job.pool for job in changes.added if not job.lease and not job.child_key}
-        self._ready_pools |= {pool for key in changes.ready if (pool := _pool_of(key, turn))}
+        pools = [job.pool for job in changes.added if not job.lease and not job.child_key]
+        pools += [pool for key in changes.ready if (pool := _pool_of(key, turn))]
+        self._ready_pools = dict.fromkeys(pools)
         return changes
 
     def _handed(self, job: NewJob) -> NewJob:

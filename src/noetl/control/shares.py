@@ -9,6 +9,7 @@ import hashlib
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.control.live import Live
 from noetl.engine.decide import row_status
 from noetl.engine.events import Event
@@ -16,6 +17,7 @@ from noetl.engine.state import ENGINE_VERSION, State, canonical, written
 from noetl.stores.contract import Append, Execution, Snapshot
 
 SNAPSHOT_EVENTS = 10_000
+SNAPSHOT_EVENTS_FEW = 20  # of a simulator
 SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
 encode = msgspec.json.Encoder().encode
 
@@ -44,7 +46,8 @@ def append_of(execution_id: int, share: Share) -> Append:
 def snapshot_of(share: Share) -> Snapshot | None:
     """A cache of a long log's state, now and then; not of one in which much is in flight over a large ctx."""
     state = share.live.state
-    if state.is_ended or state.seq // SNAPSHOT_EVENTS == (share.first_seq - 1) // SNAPSHOT_EVENTS:
+    each = SNAPSHOT_EVENTS_FEW if buggify("snapshot.often") else SNAPSHOT_EVENTS
+    if state.is_ended or state.seq // each == (share.first_seq - 1) // each:
         return None
     jobs = sum(len(run.jobs) for run in state.runs.values())
     if jobs * len(encode(state.ctx)) > SNAPSHOT_BYTES_MAX:

@@ -31,7 +31,7 @@ class StatusFeed:
         self._store = store
         self._clock = clock
         self._all = listeners
-        self._listeners: set[Listener] = set()
+        self._listeners: dict[Listener, None] = {}  # in the order they came
         self._known: dict[int, str] = {}  # the status that was told last
         self._moved: set[int] = set()
         self._bell = asyncio.Event()
@@ -61,14 +61,14 @@ class StatusFeed:
                 self._leave(listener)
 
     def _join(self, listener: Listener) -> None:
-        self._listeners.add(listener)
+        self._listeners[listener] = None
         if self._task is None:
             self._known.clear()
             self._task = asyncio.get_running_loop().create_task(self._run())
             self._task.add_done_callback(self._ended)
 
     def _leave(self, listener: Listener) -> None:
-        self._listeners.discard(listener)
+        del self._listeners[listener]
         if not self._listeners and self._task is not None:
             self._task.cancel()
             self._task = None
@@ -102,7 +102,7 @@ class StatusFeed:
         self._bell.clear()
         moved, self._moved = self._moved, set()
         rows = await self._store.executions(ROWS_MAX)
-        for execution_id in moved - {row.id for row in rows}:
+        for execution_id in sorted(moved - {row.id for row in rows}):
             row = await self._store.execution(execution_id)
             rows += [row] if row is not None else []
         for row in sorted(rows, key=lambda row: row.id):

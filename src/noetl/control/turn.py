@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.control.catalog import Loaded
 from noetl.control.live import Executions, Live
@@ -29,13 +30,14 @@ from noetl.engine.apply import apply
 from noetl.engine.commands import BlobMade, Change, Key, Operation
 from noetl.engine.decide import decide
 from noetl.engine.state import INCIDENT, State
-from noetl.errors import PASSING, NoetlError
+from noetl.errors import PASSING, InternalError, NoetlError
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
 from noetl.results.contract import Results
-from noetl.stores.contract import Batch, Execution
+from noetl.stores.contract import Batch, Execution, HeadMoved
 
-IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident)  # all else is asked again when it is taken up
-OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is in memory: what is not there does not wait for it
+IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident, ops.Fork)  # all else is asked again when it is taken up
+OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is going on: what has ended is not read again for them
+Word = str | InternalError  # what whoever asked is told
 log = logging.getLogger("noetl.control.turn")
 
 
@@ -82,7 +84,7 @@ class Turn:
         self.recovered: set[int] = set()  # executions that were taken up, whose jobs may be at work already
         self._called: set[str] = set()  # the parent keys of children that begin in this batch
         self._heard: dict[tuple[Key, int], int] = {}  # of each lease, the report of this batch that was accepted
-        self.answers: list[tuple[Asked, str]] = []
+        self.answers: list[tuple[Asked, Word]] = []
 
     async def decide_all(self, batch: list[Asked]) -> None:
         """Each operation in arrival order; then what they lead to in other executions, in the same batch."""
@@ -131,7 +133,7 @@ class Turn:
         else:
             self.changes.append(change)
 
-    async def _decide(self, operation: Operation) -> tuple[str, list[Change]]:
+    async def _decide(self, operation: Operation) -> tuple[Word, list[Change]]:
         is_report = isinstance(operation, ops.Report)
         if is_report:
             word = self._judge(operation)  # type: ignore[arg-type]  # it is one
@@ -144,10 +146,12 @@ class Turn:
             return STALE, []
         if isinstance(operation, ops.Planned):
             operation = await self._extended(live, operation)
-        changes = await self._guarded(live, operation)
+        fault, changes = await self._guarded(live, operation)
+        if fault:  # nothing of it is recorded, so that nobody may be told that it is
+            return STALE if isinstance(operation, ops.Report) else InternalError(fault), changes
         if isinstance(operation, ops.Recover):
             self.recovered.add(operation.execution_id)
-        if isinstance(operation, ops.Report) and live.state.status != INCIDENT:
+        if isinstance(operation, ops.Report):
             self.accepted.append(operation)
             self._heard[operation.key, operation.lease] = operation.n
         return ACCEPTED, changes
@@ -158,7 +162,7 @@ class Turn:
         if not isinstance(operation, OF_THE_LIVING):
             return True
         execution_id = operation.execution_id
-        return execution_id in self.held or self.parts.executions.known(execution_id) is not None
+        return execution_id in self.held or self.parts.executions.is_going_on(execution_id)
 
     def _judge(self, report: ops.Report) -> str:
         """Whether a report counts; the queue hears of this batch's reports only once they stand."""
@@ -178,6 +182,8 @@ class Turn:
 
     async def _live(self, operation: Operation) -> Live:
         execution_id = operation.execution_id
+        if isinstance(operation, ops.Start) and execution_id in self.held:
+            raise HeadMoved("the id of an execution was given twice")  # one of the two must not be said to have begun
         try:
             if isinstance(operation, ops.Start):
                 self.held[execution_id] = await self._new(operation)
@@ -191,6 +197,7 @@ class Turn:
 
     async def _new(self, start: ops.Start) -> Live:
         now = self.parts.clock.now()
+        self.parts.executions.forget(start.execution_id)  # of a history that a failover lost, under the same id
         loaded: Loaded = await self.parts.executions.catalog.loaded(start.sha, [])
         live = Live(state=State(execution_id=start.execution_id), loaded=loaded, folder=start.folder)
         prefix = start.prefix if isinstance(start, ops.Fork) else []
@@ -215,8 +222,8 @@ class Turn:
             self._called.add(start.parent_key)
         return live
 
-    async def _guarded(self, live: Live, operation: Operation) -> list[Change]:
-        """Decide; a fault of the engine becomes an incident of this execution alone."""
+    async def _guarded(self, live: Live, operation: Operation) -> tuple[str, list[Change]]:
+        """Decide; a fault of the engine becomes an incident of this execution alone, and is told first."""
         execution_id = operation.execution_id
         share = self.shares.get(execution_id)
         if share is None:
@@ -225,28 +232,38 @@ class Turn:
         try:
             decision = decide(live.loaded.playbook, live.loaded.net, live.state, operation, now)
         except NoetlError as error:
-            return await self._incident(share, operation, str(error))
+            return str(error), await self._incident(share, operation, str(error))
         except Exception as error:
             log.exception(
                 "engine fault", extra={"action": "engine_fault", "execution_id": execution_id}, exc_info=error
             )
-            return await self._incident(share, operation, f"{type(error).__name__} while deciding")
+            message = f"{type(error).__name__} while deciding"
+            return message, await self._incident(share, operation, message)
         share.events.extend(decision.events)
-        return decision.changes
+        return "", decision.changes
 
     async def _incident(self, share: Share, operation: Operation, message: str) -> list[Change]:
         """Rebuild what this operation half changed, and record the fault."""
         execution_id = operation.execution_id
-        if share.row is not None and not share.events:  # it never began: as if it had been refused
-            share.live.state = State(execution_id=execution_id)
-        else:
-            rebuilt = await self.parts.executions.rebuilt(execution_id, share.events)
-            share.live.state, share.live.loaded = rebuilt.state, rebuilt.loaded
+        if share.row is not None and isinstance(
+            operation, ops.Start
+        ):  # also of a fork, whose prefix says nothing alone
+            self._unbegin(share.row)
+            raise Unloadable from InternalError(message)
+        rebuilt = await self.parts.executions.rebuilt(execution_id, share.events)
+        share.live.state, share.live.loaded = rebuilt.state, rebuilt.loaded
         incident = ops.Incident(execution_id=execution_id, message=f"{message} ({type(operation).__name__})")
         live = share.live
         decision = decide(live.loaded.playbook, live.loaded.net, live.state, incident, self.parts.clock.now())
         share.events.extend(decision.events)
         return decision.changes
+
+    def _unbegin(self, row: Execution) -> None:
+        """It never began, and nothing says what it was to do: it is refused, as if it had not been asked for."""
+        del self.shares[row.id], self.held[row.id]
+        self.parts.executions.forget(row.id)
+        if row.parent_key is not None:
+            self._called.discard(row.parent_key)
 
     async def commit(self) -> None:
         """Blobs first, then everything in one transaction."""
@@ -258,6 +275,7 @@ class Turn:
             executions=[share.row for share in self.shares.values() if share.row is not None],
             appends=[append_of(execution_id, share) for execution_id, share in self.shares.items()],
         )
+        buggify("pump.commit")
         await self.parts.sitting.commit(batch, self)
 
 

@@ -80,13 +80,18 @@ class Audit:
         """I4: one terminal event per job. Iterations of a run that has ended are forgotten."""
         if isinstance(event, JOB_ENDS):
             key = (event.run, event.iter)
-            if event.iter < 0:
+            if event.iter < 0 and not self._is_withdrawn_plan(event):
                 self.check("I4", key not in self.ended, f"event {seq}: run {event.run} ended twice")
                 self.ended.add(key)
         if isinstance(event, facts.LoopIterationStarted):
             expected = self.loops.get(event.run, 0)
             self.check("I6", event.iter == expected, f"event {seq}: iteration {event.iter} began, {expected} was next")
             self.loops[event.run] = event.iter + 1
+
+    def _is_withdrawn_plan(self, event: Event) -> bool:
+        """A planner's job has ended when it has a plan; its run may still be cancelled while the plan is checked."""
+        run = self.state.runs.get(event.run)
+        return isinstance(event, facts.StepCancelled) and run is not None and run.is_planning
 
 
 async def verify(store: Store, execution_id: int) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Feed:
 
     def __init__(self, store: Store, execution_id: int, clock: Clock) -> None:
         self.execution_id = execution_id
-        self.listeners: set[Listener] = set()
+        self.listeners: dict[Listener, None] = {}  # in the order they came
         self.users = 0
         self.seq = 0
         self.is_broken = False
@@ -190,7 +190,7 @@ class Watching:
             if feed.is_broken:
                 yield BROKEN
                 return
-            feed.listeners.add(listener)
+            feed.listeners[listener] = None
             try:
                 async for told in drained(listener):
                     if isinstance(told, Item) and told.seq <= reader.seq:
@@ -199,7 +199,7 @@ class Watching:
                     if isinstance(told, Item) and told.is_last:
                         return
             finally:
-                feed.listeners.discard(listener)
+                del feed.listeners[listener]
 
     @contextmanager
     def _feed(self, execution_id: int) -> Iterator[Feed]:

@@ -57,7 +57,7 @@ class PidFile:
             with self.path.open("rb") as file:
                 _, _, line = file.read(FILE_BYTES_MAX).partition(b"\n")
             return msgspec.json.decode(line, type=Record)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def running(self) -> Record | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
+from noetl.engine import views
 from noetl.engine.decision import Decision
 from noetl.engine.events import Event
 from noetl.engine.routing import fail_workflow
@@ -38,24 +39,24 @@ def admit_all(decision: Decision) -> bool:
     if not (decision.has_ctx_changed or any(type(event) not in QUIET for event in decision.events)):
         return False
     before = state.last_run
-    joins: set[str] = set()  # those asked already: a thousand tokens at a join are one question
+    asked: set[str] = set()  # joins: a thousand tokens at one are one question
     for token in list(state.tokens.values()):  # oldest first, as they were made
-        if token.step in joins:
+        if token.step in asked:
             continue
         if token.id in state.tokens and (not token.is_denied or decision.has_ctx_changed):
-            _ask(decision, token, joins)
+            _ask(decision, token, asked)
         if state.is_failing and not state.is_best_effort:
             break
     return state.last_run != before
 
 
-def _ask(decision: Decision, token: Token, joins: set[str]) -> None:
+def _ask(decision: Decision, token: Token, asked: set[str]) -> None:
     step = decision.playbook.steps[token.step]
     if not step.admission.is_join:
         if not _is_partition_busy(decision, token):
             _try(decision, step, [token])
         return
-    joins.add(token.step)
+    asked.add(token.step)
     if can_join(decision, token.step):
         _try(decision, step, waiting_at(decision, token.step))
 
@@ -109,7 +110,7 @@ def denying_rule(decision: Decision, step: Step, tokens: list[Token]) -> int:
     if not step.admission.rules:
         return ALLOWED
     args = {name: value for token in tokens for name, value in token.args.items()}
-    scope = decision.scope(None, input=args, event=tokens[-1].event)
+    scope = decision.scope(None, input=args, event=views.readable_event(tokens[-1].event))
     for index, rule in enumerate(step.admission.rules):
         if rule.when is None or holds(rule.when, scope):
             return ALLOWED if rule.allow else index

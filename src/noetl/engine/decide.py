@@ -19,14 +19,14 @@ from noetl.engine.commands import Operation
 from noetl.engine.decision import Decision, Handler
 from noetl.engine.effects import pending
 from noetl.engine.ending import cancel_iterations, conclude, must_wind_down, wind_down
-from noetl.engine.events import WORKER_EVENTS, Event
+from noetl.engine.events import Event
 from noetl.engine.loop_ends import close, fail
 from noetl.engine.net import Net
+from noetl.engine.reported import check_reported
 from noetl.engine.routing import fail_step, leave_planner, route
 from noetl.engine.rows import payload_bytes_max
 from noetl.engine.state import INCIDENT, RUNNING, WAITING, Run, State
 from noetl.errors import BrokenInvariant
-from noetl.ids import iteration_id
 
 RECOVERIES_MAX = 5
 SETTLE_ROUNDS_MAX = 100_000
@@ -118,20 +118,11 @@ def merged(defaults: dict[str, Any], payload: dict[str, Any]) -> dict[str, Any]:
 
 def _report(decision: Decision, op: ops.Report) -> None:
     for event in op.events:
-        if type(event) not in WORKER_EVENTS or (event.run, event.iter) != (op.run, op.iter):
-            raise BrokenInvariant("I2", f"a worker may not report {facts.name_of(event)} of run {event.run}")
-        if isinstance(event, facts.TaskWaiting) and event.child is not None:
-            _refuse_foreign_child(op, event.child)
+        check_reported(decision.state, op, event)
         decision.emit(event)
         follow = CONSEQUENCES.get(type(event))
         if follow:
             follow(decision, event)
-
-
-def _refuse_foreign_child(op: ops.Report, child: dict[str, Any]) -> None:
-    """Children are found by the key of their call: under another job's key is another's child, and what it gave."""
-    if not str(child.get("key")).startswith(f"{iteration_id(op.execution_id, op.run, op.iter)}:"):
-        raise BrokenInvariant("I2", "a worker may not wait for the child of another job")
 
 
 def _run_ended(decision: Decision, event: Event) -> None:
@@ -153,8 +144,13 @@ CONSEQUENCES: dict[type[Event], Handler] = {
 
 
 def _cancel(decision: Decision, op: ops.Cancel) -> None:
-    if not decision.state.is_cancelled:
-        decision.emit(facts.PlaybookCancelRequested(ts=decision.now, reason=op.reason))
+    state = decision.state
+    if state.is_cancelled:
+        return
+    is_held_up = state.status == INCIDENT and state.is_compensating
+    decision.emit(facts.PlaybookCancelRequested(ts=decision.now, reason=op.reason))
+    if is_held_up:  # what undoes it is not stopped by a cancel, and its jobs left the queue with the incident
+        _take_up(decision)
 
 
 def _expire(decision: Decision, op: ops.Expire) -> None:

@@ -17,9 +17,9 @@ import msgspec
 
 from noetl.engine.events import Patch
 from noetl.engine.patches import Mapping, value_at
+from noetl.engine.sums import Parts, exact_sum, rounded_sum
 
 CONFLICT = "iterations wrote different values to {path}; declare a reducer for it under loop.spec.policy.reducers"
-WHOLE_MAX = 2**63 - 1  # what a log can hold
 REDUCERS = ("sum", "min", "max", "count", "append", "merge", "first", "last", "union")
 
 
@@ -68,7 +68,7 @@ def _begun(path: str, reducer: str | None, value: Any) -> Fold:
 
 def _first_value(path: str, reducer: str | None, value: Any) -> Any:
     if reducer == "sum":
-        return exact_sum(path, [number(path, reducer, value)])
+        return exact_sum([finite(path, number(path, reducer, value))])
     if reducer in ("min", "max"):
         return comparable(path, reducer, value)
     if reducer == "merge":
@@ -132,40 +132,6 @@ def _join(path: str, left: Fold, right: Fold, reducer: str | None, is_parallel: 
     return Fold(None, CONFLICT.format(path=path), "ctx_conflict")
 
 
-def exact_sum(path: str, numbers: Iterable[int | float]) -> list[int | float]:
-    """Numbers as one sum without rounding: their whole numbers, then floats that do not overlap (Shewchuk).
-
-    Floats added in the order in which iterations happen to end would give a last digit that depends on it.
-    """
-    whole = 0
-    parts: list[float] = []
-    for one in numbers:
-        if isinstance(one, int):
-            whole += one
-        else:
-            parts = _with_part(parts, one)
-    if not -WHOLE_MAX <= whole <= WHOLE_MAX or any(math.isinf(part) for part in parts):
-        raise MergeFault(path, f"the sum of {path} is too large a number", "limit")
-    return [whole, *parts]
-
-
-def _with_part(parts: list[float], one: float) -> list[float]:
-    rests = []
-    for part in parts:
-        large, small = (one, part) if abs(one) >= abs(part) else (part, one)
-        one = large + small
-        if math.isinf(one):
-            return [one]
-        rest = small - (one - large)
-        if rest:
-            rests.append(rest)
-    return [*rests, one]
-
-
-def rounded_sum(parts: list[int | float]) -> int | float:
-    return math.fsum(parts) if len(parts) > 1 else parts[0]
-
-
 def _least(path: str, left: Any, right: Any) -> Any:
     return right if is_below(path, "min", right, left) else left
 
@@ -197,6 +163,16 @@ def number(path: str, reducer: str, value: Any) -> Any:
     return value
 
 
+def finite(path: str, value: int | float) -> int | float:
+    if isinstance(value, float) and not math.isfinite(value):  # whole numbers are, also those that no float can hold
+        raise too_large(path)
+    return value
+
+
+def too_large(path: str) -> MergeFault:
+    return MergeFault(path, f"the sum of {path} is too large a number", "limit")
+
+
 def mapping(path: str, value: Any) -> Any:
     if not isinstance(value, dict):
         raise MergeFault(path, f"the reducer merge of {path} needs mappings, but met {_word(value)}", "type")
@@ -209,7 +185,7 @@ def _word(value: Any) -> str:
 
 
 JOINS: dict[str, Callable[[str, Any, Any], Any]] = {
-    "sum": lambda path, left, right: exact_sum(path, [*left, *right]),
+    "sum": lambda _path, left, right: exact_sum([*left, *right]),
     "min": _least,
     "max": _greatest,
     "count": lambda _path, left, right: left + right,
@@ -237,7 +213,14 @@ def _with_base(path: str, reducer: str | None, base: Any, value: Any) -> Any:
         return value
     if base is not None:
         value = JOINS[reducer](path, _base_value(path, reducer, base), value)
-    return rounded_sum(value) if reducer == "sum" else value
+    return _rounded(path, value) if reducer == "sum" else value
+
+
+def _rounded(path: str, parts: Parts) -> int | float:
+    try:
+        return rounded_sum(parts)
+    except OverflowError:
+        raise too_large(path) from None
 
 
 def _base_value(path: str, reducer: str, base: Any) -> Any:

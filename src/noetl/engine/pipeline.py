@@ -35,7 +35,7 @@ from noetl.engine.events import (
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.progress import END, fold
+from noetl.engine.progress import END, KEPT, fold
 from noetl.engine.rows import check_written
 from noetl.engine.scene import Scene
 from noetl.engine.values import (
@@ -137,13 +137,15 @@ class Pipeline(Scene):
 
     def close(self, invocation: Invocation, answer: Answer, now: float, chance: float = 0.5) -> TaskDone:
         """The tool has answered: what happens next."""
-        task = invocation.task
+        task, previous_label = invocation.task, self.progress.previous_label
         scope = self._scope_of_answer(task, invocation.input, answer) if task.policy or task.set else {}
         try:
             verdict = verdict_after(task, scope, is_error=answer.hand["status"] == "error")
             done = self._done(task, verdict, scope, answer, now, chance)
         except Fault as found:
             done = self._failed(task, found.error, now, answer)
+        if self.progress.previous_label == KEPT != previous_label and task.label in self.hands:
+            self.hands[KEPT] = self.hands[task.label]
         if done.output is not None:
             self.hands[task.label] = answer.hand
         return done
@@ -335,7 +337,7 @@ class Pipeline(Scene):
 
     def _step_scope(self) -> dict[str, Any]:
         scope = self.base_scope()
-        for label in self.progress.outputs:
+        for label in self.labels:
             scope[label] = self.output_of(label)
         scope.update(
             workload=self.work.workload,

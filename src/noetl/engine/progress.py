@@ -11,6 +11,7 @@ from noetl.engine.patches import patched
 from noetl.engine.state import Progress
 
 END = ""  # the label after the last
+KEPT = "_prev"  # among outputs, and no label: what a task that follows itself found, while it is tried again
 
 
 def copy_of(progress: Progress) -> Progress:
@@ -65,12 +66,22 @@ def _fold_done(progress: Progress, event: TaskDone) -> None:
 
 def _fold_output(progress: Progress, event: TaskDone) -> None:
     if event.output is not None:
+        if event.do == "retry":
+            _keep_previous(progress, event.task)
+        else:
+            progress.outputs.pop(KEPT, None)
+            progress.previous_label, progress.previous = event.task, []
         progress.outputs[event.task] = event.output
         progress.last = event.task
-        if event.do != "retry":
-            progress.previous_label, progress.previous = event.task, []
     if event.previous:
         progress.previous_label, progress.previous = "", event.previous
+
+
+def _keep_previous(progress: Progress, label: str) -> None:
+    """SC-07: after a jump to itself a task finds its own output as `_prev`, which an attempt that failed is not."""
+    if progress.previous_label == label:
+        progress.outputs[KEPT] = progress.outputs[label]
+        progress.previous_label = KEPT
 
 
 def _fold_writes(progress: Progress, event: TaskDone) -> None:

@@ -105,7 +105,7 @@ def _matching(decision: Decision, step: Step, run: Run) -> tuple[list[int], list
 
 
 def arc_scope(decision: Decision, run: Run) -> dict[str, Any]:
-    event = views.boundary(decision.state.execution_id, run)
+    event = views.readable_event(views.boundary(decision.state.execution_id, run))
     scope = decision.scope(run, step=run.step_values, output=views.readable(run.output), event=event)
     if _reads_input(decision.step(run)):
         scope["input"] = decision.step_input(run)

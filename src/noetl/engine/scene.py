@@ -9,7 +9,7 @@ from noetl.dsl.model import Playbook, Step, Task
 from noetl.engine import scopes, views
 from noetl.engine.commands import Work
 from noetl.engine.events import Envelope
-from noetl.engine.progress import copy_of
+from noetl.engine.progress import KEPT, copy_of
 from noetl.engine.state import Progress
 from noetl.engine.values import rendered
 
@@ -36,6 +36,11 @@ class Scene:
     def received(self) -> Envelope | None:
         """What the first task finds: the sender's output; in a compensation that of the run it undoes (ST-12)."""
         return self.work.undone if self.work.compensates else self.work.carried
+
+    @property
+    def labels(self) -> list[str]:
+        """The tasks that have given an output."""
+        return [label for label in self.progress.outputs if label != KEPT]
 
     def output_of(self, label: str) -> Envelope:
         hand = self.hands.get(label)
@@ -79,7 +84,7 @@ class Scene:
         """The names of one task; `given`: its own rendered input, overlaying the step's."""
         progress, scope = self.progress, self.base_scope()
         reserved = {name: scope[name] for name in ("workload", "execution_id")}
-        for label in progress.outputs:
+        for label in self.labels:
             scope[label] = self.output_of(label)
         scope.update(reserved)
         step_input = self.step_input()
@@ -101,7 +106,7 @@ class Scene:
         """A scope as this playbook's surface reads it."""
         if not self.playbook.settings.is_transparent:
             return scope
-        return scopes.see_through(scope, (*self.progress.outputs, *self.work.steps))
+        return scopes.see_through(scope, (*self.labels, *self.work.steps))
 
     def visit(self, task: Task) -> int:
         seen = self.progress.visits.get(task.label, 0)

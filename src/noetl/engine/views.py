@@ -115,7 +115,7 @@ def joined(outputs: dict[str, Any]) -> Envelope:
 
 
 def boundary(execution_id: int, run: Run) -> dict[str, Any]:
-    """`event`, as arcs and admission rules read it: the envelope of the event that ended a step run (EV-01, EV-02)."""
+    """The envelope of the event that ended a step run (EV-01, EV-02), as a state can hold it: plain data."""
     run_id = ids.step_run_id(execution_id, run.id)
     return {
         "event_id": ids.event_id(execution_id, run.boundary_seq),
@@ -128,8 +128,16 @@ def boundary(execution_id: int, run: Run) -> dict[str, Any]:
         "status": ERROR if run.error else SUCCESS,
         "step": run.step,
         "step_run_id": run_id,
-        "payload": {"output": readable(run.output) if run.output else None, "error": run.error},
+        "payload": {"output": run.output, "error": run.error},
     }
+
+
+def readable_event(event: dict[str, Any]) -> dict[str, Any]:
+    """`event`, as arcs and admission rules read it."""
+    payload = event.get("payload")
+    if not payload or not payload["output"]:
+        return event
+    return {**event, "payload": {**payload, "output": readable(payload["output"])}}
 
 
 def beginning(execution_id: int, seq: int, event: WorkflowStarted) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class _ById:
 
 
 @lru_cache(4096)
-def _names_read(key: _ById) -> frozenset[str]:
+def _names_read(key: _ById) -> tuple[str, ...]:
     step = key.step
     tasks = [*step.tasks, *step.compensation]
     if any(task.kind == "workbook" for task in tasks):
@@ -72,10 +72,10 @@ def _names_read(key: _ById) -> frozenset[str]:
         found |= _task_reads(task)
     if key.playbook.settings.is_transparent and any(map(_reads_context, tasks)):
         found |= set(key.playbook.steps)
-    return frozenset(found)
+    return tuple(sorted(found))  # in one order on every machine: the bytes of a job follow it
 
 
-def names_read(playbook: Playbook, step: Step) -> frozenset[str]:
+def names_read(playbook: Playbook, step: Step) -> tuple[str, ...]:
     """All names that the templates of a step's pipeline read, those of the workbook tasks it may call included."""
     return _names_read(_ById(playbook, step))
 

@@ -175,7 +175,7 @@ def _decoded(content: bytes) -> Any:
     """What JSON holds; UNSET: it is none."""
     try:
         return msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.UNSET
 
 

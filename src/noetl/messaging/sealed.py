@@ -9,6 +9,7 @@ It does not prove who wrote: that is the business of what is inside, and of whoe
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 KEY_BYTES = 32
 NONCE_BYTES = 12
 PURPOSE = b"noetl sealed message 1"
+Entropy = Callable[[int], bytes]  # gives so many bytes that nobody can guess
 
 
 class SealBroken(ValueError):
@@ -37,8 +39,8 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
 class Reader:
     """Whoever can open what was sealed to its public key."""
 
-    def __init__(self) -> None:
-        self._private_key = X25519PrivateKey.generate()
+    def __init__(self, entropy: Entropy = os.urandom) -> None:
+        self._private_key = X25519PrivateKey.from_private_bytes(entropy(KEY_BYTES))
         self.public_key = self._private_key.public_key().public_bytes_raw()
 
     def open(self, sealed: Sealed, about: bytes) -> bytes:
@@ -54,15 +56,15 @@ class Reader:
         raise TypeError("a key that was made for one occasion can be neither pickled nor copied")
 
 
-def seal(plain: bytes, reader_key: bytes, about: bytes) -> Sealed:
+def seal(plain: bytes, reader_key: bytes, about: bytes, entropy: Entropy = os.urandom) -> Sealed:
     """Seal a message to a reader. Raises SealBroken for a public key that is none."""
-    own = X25519PrivateKey.generate()
+    own = X25519PrivateKey.from_private_bytes(entropy(KEY_BYTES))
     public_key = own.public_key().public_bytes_raw()
     try:
         shared = own.exchange(X25519PublicKey.from_public_bytes(reader_key))
     except ValueError:
         raise SealBroken("the reader's key is none") from None
-    nonce = os.urandom(NONCE_BYTES)
+    nonce = entropy(NONCE_BYTES)
     key = _key_of(shared, public_key, reader_key, about)
     return Sealed(public_key=public_key, nonce=nonce, ciphertext=AESGCM(key).encrypt(nonce, plain, about))
 

@@ -6,7 +6,7 @@ jobs come back when their leases run out.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -28,14 +28,15 @@ class Kept(NamedTuple):
 
 
 class KeptParts:
-    def __init__(self, monotonic: Callable[[], float]) -> None:
+    def __init__(self, monotonic: Callable[[], float], entropy: Callable[[int], bytes] = os.urandom) -> None:
         self._monotonic = monotonic
+        self._entropy = entropy
         self._kept: dict[str, Kept] = {}  # in the order of their time
         self._bytes = 0
 
     def keep(self, worker: str, data: bytes, part_bytes: int) -> tuple[str, int]:
         """An id that nobody can guess, and how many parts there are."""
-        kept_id = secrets.token_hex(ID_BYTES)
+        kept_id = self._entropy(ID_BYTES).hex()
         kept = self._kept[kept_id] = Kept(worker, data, part_bytes, self._monotonic() + KEPT_SECONDS)
         self._bytes += len(data)
         self._forget(kept_id)

@@ -20,7 +20,7 @@ from noetl.config import LEASE_SECONDS
 from noetl.engine.commands import Key, Report, Work
 from noetl.errors import NoetlError, Unauthenticated, Unreachable
 from noetl.messaging.pauses import Pauses
-from noetl.messaging.sealed import Reader, SealBroken, seal
+from noetl.messaging.sealed import Entropy, Reader, SealBroken, seal
 from noetl.queues import wire
 from noetl.queues.contract import POLL_SECONDS_MAX, PlaybookText, Profile
 from noetl.queues.enrolment import Enrolment, Granted
@@ -54,8 +54,10 @@ class NatsTransport:
         clock: Clock,
         chance: Callable[[], float],
         lease_seconds: float = LEASE_SECONDS,
+        entropy: Entropy = os.urandom,
     ) -> None:
-        self._reader = Reader()  # its public half goes with the token, sealed; secrets come sealed to it
+        self._entropy = entropy
+        self._reader = Reader(entropy)  # its public half goes with the token, sealed; secrets come sealed to it
         self.profile = msgspec.structs.replace(profile, public_key=self._reader.public_key)
         # A silent server costs a heartbeat both its attempts, and the lease must still stand then.
         self._patience_seconds = min(ANSWER_SECONDS_MAX, lease_seconds / PATIENCE_OF_LEASE)
@@ -147,7 +149,7 @@ class NatsTransport:
 
     async def credential(self, key: Key, lease: int, name: str) -> dict[str, Any]:
         """The plain fields of a credential, for a job that is held. Raises LookupError, Forbidden, Unreachable."""
-        nonce = os.urandom(NONCE_BYTES)
+        nonce = self._entropy(NONCE_BYTES)
 
         def wanted(session: str) -> wire.CredentialWanted:
             return wire.CredentialWanted(session=session, key=key, lease=lease, name=name, nonce=nonce)
@@ -179,7 +181,7 @@ class NatsTransport:
         def heard(letter: Letter) -> None:
             try:
                 revoked(wire.decode_held(letter.data))
-            except msgspec.DecodeError:
+            except wire.UNREADABLE:
                 log.warning("a revocation is not understood", extra={"action": "revocation_ignored"})
 
         self._revocations = await self._link.subscribe(self._subjects.revoked(self.profile.worker), heard)
@@ -211,7 +213,7 @@ class NatsTransport:
         greeted = await self._asking.ask(wire.GREET, wire.Asked(), ANSWER_SECONDS_MAX)
         application = wire.encode(wire.Application(token=self._token(), profile=self.profile))
         reader_key = greeted.read(wire.decode_greeting).public_key
-        sealed = seal(application, reader_key, wire.about_enrolling(greeted.server))
+        sealed = seal(application, reader_key, wire.about_enrolling(greeted.server), self._entropy)
         answer = await self._asking.ask(
             wire.ENROL, wire.Enrolling(sealed=sealed), ANSWER_SECONDS_MAX, server=greeted.server
         )

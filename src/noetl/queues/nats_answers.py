@@ -8,14 +8,16 @@ proves. A fault of ours is logged and answered with `retry`, so that a worker ke
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.errors import Forbidden, OperatorError, RequestError, Unauthenticated
-from noetl.messaging.sealed import Reader, SealBroken, seal
+from noetl.messaging.sealed import Entropy, Reader, SealBroken, seal
 from noetl.queues import wire
 from noetl.queues.contract import POLL_SECONDS_MAX, Member, WorkerService
 from noetl.queues.helpings import Helpings
@@ -40,14 +42,15 @@ class Refused(Exception):
 class Answers:
     """What one server says to workers."""
 
-    def __init__(self, service: WorkerService, *, server_id: str, clock: Clock) -> None:
+    def __init__(self, service: WorkerService, *, server_id: str, clock: Clock, entropy: Entropy = os.urandom) -> None:
         self.server_id = server_id
         self.is_draining = False
         self._service = service
         self._clock = clock
-        self._parts = KeptParts(clock.monotonic)
+        self._entropy = entropy
+        self._parts = KeptParts(clock.monotonic, entropy)
         self._helpings = Helpings()
-        self._reader = Reader()  # of this start; tokens are sealed to it
+        self._reader = Reader(entropy)  # of this start; tokens are sealed to it
 
     async def answer(self, verb: str, data: bytes, message_bytes_max: int) -> bytes:
         """What to send back, in no more bytes than that."""
@@ -67,18 +70,22 @@ class Answers:
         body = wire.encode(done)
         if isinstance(asked, wire.Polling) and isinstance(done, list):
             self._helpings.served(member.pool, len(done), len(body))
-        if len(body) + ENVELOPE_BYTES_MAX <= min(wire.ANSWER_BYTES_MAX, message_bytes_max):
-            return wire.encode(wire.Answer(server=self.server_id, body=msgspec.Raw(body)))
+        is_small = len(body) + ENVELOPE_BYTES_MAX <= min(wire.ANSWER_BYTES_MAX, message_bytes_max)
+        if is_small and not buggify("answer.in_parts"):
+            return self._written(body=msgspec.Raw(body))
         part_bytes = min(wire.PART_BYTES, (message_bytes_max - ENVELOPE_BYTES_MAX) * 3 // 4)  # base64 makes 3 bytes 4
         kept_id, count = self._parts.keep(member.worker, body, part_bytes)
         parts = wire.Parts(id=kept_id, count=count, size_bytes=len(body))
-        return wire.encode(wire.Answer(server=self.server_id, parts=parts))
+        return self._written(parts=parts)
 
     def refused(self, status: str, message: str) -> bytes:
-        return wire.encode(wire.Answer(status=status, server=self.server_id, message=message))
+        return self._written(status=status, message=message)
 
     def _said(self, body: object) -> bytes:
-        return wire.encode(wire.Answer(server=self.server_id, body=wire.body_of(body)))
+        return self._written(body=wire.body_of(body))
+
+    def _written(self, **fields: Any) -> bytes:
+        return wire.encode(wire.Answer(server=self.server_id, now=self._clock.now(), **fields))
 
     async def _enrolled(self, asked: wire.Enrolling) -> wire.Enrolled:
         try:
@@ -86,7 +93,7 @@ class Answers:
             application = wire.decode_application(plain)
         except SealBroken:  # sealed to an earlier start, or changed on its way
             raise Refused(wire.RETRY, "the application is not sealed to this start of the server") from None
-        except msgspec.DecodeError:
+        except wire.UNREADABLE:
             raise Refused(wire.REFUSED, "the application is none that is understood here") from None
         session = await self._service.enrol(application.token, application.profile)
         return wire.Enrolled(session=session.token, life_seconds=session.expires_at - self._clock.now())
@@ -115,7 +122,8 @@ class Answers:
     async def _credential(self, member: Member, asked: wire.CredentialWanted) -> object:
         fields = await self._service.credential(member, asked.key, asked.lease, asked.name)
         try:
-            return seal(wire.encode(fields), member.public_key, wire.about_credential(member.worker, asked))
+            about = wire.about_credential(member.worker, asked)
+            return seal(wire.encode(fields), member.public_key, about, self._entropy)
         except SealBroken:
             raise Refused(wire.REFUSED, "this worker enrolled without a key to seal secrets to") from None
 
@@ -146,7 +154,7 @@ def decoded(verb: str, data: bytes) -> wire.Asked:
         raise Refused(wire.REFUSED, f"a {verb} may have {bytes_max} bytes, but has {len(data)}")
     try:
         asked: wire.Asked = wire.DECODERS[verb](data)
-    except (msgspec.DecodeError, RecursionError):
+    except wire.UNREADABLE:
         check_version(data)
         raise Refused(wire.REFUSED, f"the bytes are no {verb} of version {wire.VERSION}") from None
     if asked.v != wire.VERSION:
@@ -160,7 +168,7 @@ def check_version(data: bytes) -> None:
     """A request of another version may have another shape: then say that, and not what is wrong with it."""
     try:
         asked: wire.Asked = wire.DECODERS[wire.GREET](data)
-    except (msgspec.DecodeError, RecursionError):
+    except wire.UNREADABLE:
         return
     if asked.v != wire.VERSION:
         raise Refused(wire.OTHER_VERSION, version_message(asked.v))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from noetl.clock import Clock
+from noetl.clock import AgreedClock, Clock
 from noetl.errors import Forbidden, RequestError, Unauthenticated, Unreachable
 from noetl.messaging.unanswered import NobodyThere, NotConnected, Silent
 from noetl.queues import wire
@@ -36,7 +36,7 @@ class Answered(msgspec.Struct, frozen=True):
         """Raises Unreachable: what cannot be understood is as good as no answer."""
         try:
             return decode(self.body)
-        except (msgspec.DecodeError, RecursionError):
+        except wire.UNREADABLE:
             raise Unreachable(NOT_UNDERSTOOD) from None
 
 
@@ -46,6 +46,7 @@ class Asking:
     def __init__(self, link: Link, subjects: wire.Subjects, clock: Clock) -> None:
         self._link = link
         self._subjects = subjects
+        self._clock = clock
         self._acquaintance = Acquaintance(clock.monotonic)
 
     async def ask(self, verb: str, request: wire.Asked, wait_seconds: float, server: str = "") -> Answered:
@@ -57,6 +58,7 @@ class Asking:
 
     async def _once(self, verb: str, request: wire.Asked, wait_seconds: float, server: str) -> wire.Answer:
         subject = self._subjects.verb(server or wire.ANY, verb)
+        sent_at = self._clock.monotonic()
         try:
             data = await self._link.request(subject, wire.encode(request), wait_seconds)
         except Silent:
@@ -67,6 +69,8 @@ class Asking:
             message = f"no server of the cluster {self._subjects.prefix} is there (NATS at {self._link.place})"
             raise NobodyThere(message) from None
         answer = decoded_answer(data)
+        if isinstance(self._clock, AgreedClock) and answer.now:
+            self._clock.hear(answer.now, self._clock.monotonic() - sent_at)
         if answer.status == wire.BUSY:
             self._acquaintance.lost(answer.server)
         else:
@@ -102,7 +106,7 @@ class Asking:
 def decoded_answer(data: bytes) -> wire.Answer:
     try:
         answer = wire.decode_answer(data)
-    except (msgspec.DecodeError, RecursionError):
+    except wire.UNREADABLE:
         raise Unreachable(NOT_UNDERSTOOD) from None
     if answer.v != wire.VERSION:
         raise Unreachable(other_version(answer.v))

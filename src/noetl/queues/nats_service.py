@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from noetl.clock import Clock
 from noetl.engine.commands import Key
 from noetl.errors import NoetlError, Unreachable
+from noetl.messaging.sealed import Entropy
 from noetl.queues import wire
 from noetl.queues.contract import WorkerService
 from noetl.queues.nats_answers import Answers
@@ -36,13 +38,22 @@ log = logging.getLogger("noetl.queues")
 class NatsService:
     """The requests of all workers to one server."""
 
-    def __init__(self, link: Link, service: WorkerService, *, prefix: str, server_id: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        link: Link,
+        service: WorkerService,
+        *,
+        prefix: str,
+        server_id: str,
+        clock: Clock,
+        entropy: Entropy = os.urandom,
+    ) -> None:
         self._link = link
         self._subjects = wire.Subjects(prefix)
-        self._answers = Answers(service, server_id=server_id, clock=clock)
+        self._answers = Answers(service, server_id=server_id, clock=clock, entropy=entropy)
         self._shared: list[Subscription] = []
         self._own: list[Subscription] = []
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: dict[asyncio.Task[None], None] = {}  # in the order they came: it shows when they stop
         self._counts: Counter[str] = Counter()
         self._bytes = 0
 
@@ -102,11 +113,11 @@ class NatsService:
         self._counts[verb] += 1
         self._bytes += size
         task = asyncio.get_running_loop().create_task(self._serve(verb, letter))
-        self._under_way.add(task)
+        self._under_way[task] = None
         task.add_done_callback(partial(self._served, verb, size))
 
     def _served(self, verb: str, size: int, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
+        del self._under_way[task]
         self._counts[verb] -= 1
         self._bytes -= size
 

@@ -175,6 +175,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: str = OK
     server: str = ""
     message: str = ""  # for people, if it is not OK
+    now: float = 0.0  # the servers' time, when it was written
     body: msgspec.Raw = msgspec.Raw(b"null")
     parts: Parts | None = None
 
@@ -196,6 +197,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # what a decoder raises
 encode = msgspec.json.Encoder().encode
 decode_answer = msgspec.json.Decoder(Answer).decode
 decode_works = msgspec.json.Decoder(list[Work]).decode

@@ -137,7 +137,7 @@ class Line:
             return None
         try:
             return msgspec.json.decode(content)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise Unreachable(self._stranger(response)) from None
 
     # --- a stream ----------------------------------------------------------------------------------------------------

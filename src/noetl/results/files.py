@@ -1,9 +1,9 @@
 """Results as private files named by their content: `<root>/ab/cdef…` for the sha256 `abcdef…`.
 
-A payload is written beside its place, brought to disk, and only then given its name; the folder comes to disk last. So
-a file under its name is whole, and a crash leaves at most a `.incoming-…` that nothing refers to. A file that is there
-already is taken as it is, unless its size is wrong: then it is written anew. Files are never changed in place; their
-time of change is when they were last stored.
+A payload is written beside its place, brought to disk, and only then given its name; the folder comes to disk last, and
+the folders above it came first. So a file under its name is whole, and a crash leaves at most a `.incoming-…` that
+nothing refers to. A file that is there already is taken as it is, unless its size is wrong: then it is written anew.
+Files are never changed in place; their time of change is when they were last stored.
 
 Storing and removing need no lock. What is to be removed first loses its name; if it turns out to have been stored again
 just before that, it gets its name back. Whoever stores it after that finds nothing there, and writes it.
@@ -44,6 +44,7 @@ class FileResults:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._folders = Folders(root)
 
     async def store(self, data: bytes, content_type: str = JSON) -> Reference:
         if len(data) <= CHUNK_BYTES:
@@ -54,6 +55,7 @@ class FileResults:
 
     async def store_stream(self, chunks: AsyncIterator[bytes] | Iterable[bytes], content_type: str = JSON) -> Reference:
         with write_faults(self._root):
+            self._folders.need(self._root)
             incoming = Incoming(self._root)
         try:
             async for chunk in each(chunks):
@@ -111,12 +113,14 @@ class FileResults:
 
     def _keep(self, data: bytes) -> str:
         sha = sha_of(data)
+        place = self._place(sha)
         with write_faults(self._root):
-            if not _is_kept(self._place(sha), len(data)):
+            self._folders.need(place.parent)
+            if not _is_kept(place, len(data)):
                 incoming = Incoming(self._root)
                 try:
                     incoming.add(data)
-                    incoming.become(self._place(sha))
+                    incoming.become(place)
                 finally:
                     incoming.discard()
         return sha
@@ -124,10 +128,12 @@ class FileResults:
     def _finish(self, incoming: Incoming) -> str:
         """Name what has come in; or drop it, if it is there already or cannot be kept."""
         sha = incoming.digest.hexdigest()
+        place = self._place(sha)
         try:
             with write_faults(self._root):
-                if not _is_kept(self._place(sha), incoming.size):
-                    incoming.become(self._place(sha))
+                self._folders.need(place.parent)
+                if not _is_kept(place, incoming.size):
+                    incoming.become(place)
         finally:
             incoming.discard()
         return sha
@@ -161,11 +167,31 @@ class FileResults:
             raise ReferenceCorrupt(reference.locator, why) from fault
 
 
+class Folders:
+    """The folders of a store, each on disk under its own name before anything in it counts as stored.
+
+    One that is there already may be the work of a process that died before it saw to that. So every process does, once.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lasting: set[Path] = set()
+
+    def need(self, folder: Path) -> None:
+        """Make the root, or a folder in it, if it is not there."""
+        if folder in self._lasting and folder.is_dir():
+            return
+        if folder != self._root:
+            self.need(self._root)
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        _bring_folder_to_disk(folder.parent)
+        self._lasting.add(folder)
+
+
 class Incoming:
     """A payload that is being written and has no name yet."""
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         self._path = root / f"{INCOMING}{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
         self._file = os.fdopen(os.open(self._path, flags, PRIVATE_FILE), "wb")
@@ -183,9 +209,6 @@ class Incoming:
         os.fsync(self._file.fileno())
         self._file.close()
         _mark_stored(self._path)
-        if not place.parent.is_dir():
-            place.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
-            _bring_folder_to_disk(place.parent.parent)
         self._path.replace(place)
         _bring_folder_to_disk(place.parent)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Work
@@ -33,6 +34,7 @@ from noetl.runner.slots import Slots
 from noetl.runner.waiting import first_of
 
 PARK_AFTER_SECONDS = 60.0  # a longer wait gives the job back
+PARK_EARLY_SECONDS = 0.5  # of a simulator
 
 
 class Stopped(Exception):
@@ -135,13 +137,13 @@ class Execution:
         try:
             results = self.kit.invoker.shelf(self.playbook, self.work)
             return (msgspec.json.decode(await results.fetch(reference)),)
-        except (NoetlError, msgspec.DecodeError):
+        except (NoetlError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return ()
 
     async def _is_ready(self, task: Task) -> bool:
         """Wait before a retry; False: the job was given back meanwhile."""
         delay = self.pipeline.progress.ready_at - self.now()
-        if delay > PARK_AFTER_SECONDS:
+        if delay > (PARK_EARLY_SECONDS if buggify("park.early") else PARK_AFTER_SECONDS):
             await self._park(task, until=self.pipeline.progress.ready_at)
             return False
         if delay > 0:

@@ -14,6 +14,7 @@ from itertools import accumulate
 
 import msgspec
 
+from noetl.buggify import buggify
 from noetl.clock import Clock, Timer
 from noetl.engine.commands import Report, Work
 from noetl.engine.events import Event
@@ -22,6 +23,7 @@ from noetl.queues.contract import STALE, UNANSWERED, Transport
 from noetl.runner.lease import Lease
 
 DELAY_SECONDS = 0.005
+LATE_SECONDS = 2.0  # of a simulator
 REPORT_BYTES_MAX = 256 * 1024
 EVENTS_MAX = 1000
 
@@ -63,7 +65,8 @@ class Reporter:
     def soon(self) -> None:
         """A tool will take its time: what is buffered goes in a few milliseconds."""
         if self._timer is None and self._buffer:
-            self._timer = self.post.clock.call_later(DELAY_SECONDS, self._send_in_background)
+            seconds = LATE_SECONDS if buggify("report.late") else DELAY_SECONDS
+            self._timer = self.post.clock.call_later(seconds, self._send_in_background)
 
     def _send_in_background(self) -> None:
         self._timer = None
@@ -88,7 +91,8 @@ class Reporter:
 
     async def flush_if_large(self) -> None:
         """Keep the buffer small where outputs are large or many."""
-        if self._measured() > REPORT_BYTES_MAX or len(self._buffer) > EVENTS_MAX:
+        is_large = self._measured() > REPORT_BYTES_MAX or len(self._buffer) > EVENTS_MAX
+        if is_large or buggify("report.at_once"):
             await self.flush()
 
     def _measured(self) -> int:

@@ -40,7 +40,7 @@ def scope_of(pipeline: Pipeline, caller: Invocation, task: Task) -> dict[str, An
     """The names that a called task reads: the caller's input is its input; it has no labels but its own."""
     values = {name: value for name, value in caller.input.items() if name != "task"}
     scope = pipeline.scope(caller.task, values)
-    for label in pipeline.progress.outputs:
+    for label in pipeline.labels:
         scope.pop(label, None)
     return {**pipeline.base_scope(), **scope, "_task": task.label}
 

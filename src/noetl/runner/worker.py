@@ -77,7 +77,7 @@ class Worker:
             post=post, invoker=invoker, clock=invoker.clock, slots=self.slots, chance=chance, stopping=self._stopping
         )
         self._jobs: dict[Key, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
         self.on_idle: Callable[[], None] = lambda: None
         self.on_failure: Callable[[BaseException], None] | None = None  # None: a fault of ours is logged
 
@@ -125,7 +125,7 @@ class Worker:
             self._jobs[key].stop()
         self._jobs[key] = job
         job.task = asyncio.get_running_loop().create_task(self._work_on(job))
-        self._tasks.add(job.task)
+        self._tasks[job.task] = None
         job.task.add_done_callback(lambda task: self._ended(job, task))
 
     # --- working -----------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Worker:
             del self._jobs[job.work.key]
 
     def _ended(self, job: Job, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        del self._tasks[task]
         self._let_go(job)
         self.slots.wake()
         if not self._tasks:

@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from noetl.errors import DiskFull, StoreUnusable
@@ -22,12 +22,28 @@ PROBE_BYTES = 64 * 1024
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder, and those above it, if it is not there."""
+    """Make a folder, and those above it, if it is not there. Their names are on disk when this returns: whatever is
+    synced within a folder is lost with it."""
     if folder.is_dir():
         return
+    missing = [one for one in (folder, *folder.parents) if not one.is_dir()]
     folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    for one in missing:
+        _bring_to_disk(one.parent)
     if folder.name == HOME_NAME:
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+
+
+def _bring_to_disk(folder: Path) -> None:
+    """The names in a folder, as far as this user may: one that he cannot read is as lasting as its file system is."""
+    if os.name == "nt":  # folders cannot be opened there; new names are journalled
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def prepare_file(path: Path) -> None:

@@ -69,7 +69,7 @@ def holder_of(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return str(msgspec.json.decode(file.read(CONTENT_BYTES_MAX), type=Holder))
-    except (OSError, msgspec.DecodeError):  # it is just being taken or released
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # it is just being taken or released
         return UNKNOWN_HOLDER
 
 

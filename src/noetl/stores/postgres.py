@@ -163,8 +163,8 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
         readings = []
         async with self._connections.connection() as connection:
             for _ in range(CLOCK_READINGS):
-                asked_at = self._clock.now()
+                asked_at = self._clock.monotonic()
                 ((there,),) = await (await connection.execute(rows.CLOCK)).fetchall()
-                answered_at = self._clock.now()
-                readings.append((answered_at - asked_at, there - (asked_at + answered_at) / 2))
+                trip_seconds = self._clock.monotonic() - asked_at
+                readings.append((trip_seconds, there + trip_seconds / 2 - self._clock.now()))
         return float(min(readings)[1])

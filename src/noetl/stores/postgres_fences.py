@@ -14,29 +14,24 @@ from collections.abc import Iterable, Sequence
 from psycopg import AsyncCursor
 
 from noetl.engine.commands import Key
-from noetl.engine.events import (
-    NAMES,
-    Event,
-    LoopIterationCancelled,
-    LoopIterationDone,
-    LoopIterationFailed,
-    StepCancelled,
-    StepDone,
-    StepFailed,
-    TaskWaiting,
-)
+from noetl.engine.events import NAMES
 from noetl.stores.postgres_database import Connection
 from noetl.stores.postgres_rows import Row, head
 from noetl.stores.postgres_values import Bigints, Integers, Texts
 from noetl.stores.postgres_writes import key_columns
-from noetl.stores.shared import ACCEPTED, DUPLICATE, FINAL, PARK, PROGRESS, STALE, Expiry, Fence, Head
-
-RECENT_EVENTS = 2000  # so far back a report is looked for that may have been recorded before
-LAST_EVENTS: tuple[type[Event], ...] = (
-    *(StepDone, StepFailed, StepCancelled),
-    *(LoopIterationDone, LoopIterationFailed, LoopIterationCancelled),
-    TaskWaiting,
-)  # that a final report or a park ends with
+from noetl.stores.shared import (
+    ACCEPTED,
+    DUPLICATE,
+    FINAL,
+    LAST_EVENTS,
+    PARK,
+    PROGRESS,
+    RECENT_EVENTS,
+    STALE,
+    Expiry,
+    Fence,
+    Head,
+)
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 LOCK = "SELECT id, head, tag, status FROM execution WHERE id = ANY ('{{{}}}'::bigint[]) ORDER BY id FOR UPDATE"

@@ -17,11 +17,19 @@ from noetl.stores.postgres_connections import Connections
 from noetl.stores.postgres_rows import Row
 from noetl.stores.postgres_values import Bigints
 from noetl.stores.postgres_writes import key_columns
-from noetl.stores.shared import LEASED, READY, Claimed, Expiry, JobRow, PoolRow
+from noetl.stores.shared import (
+    BACKOFF_SECONDS,
+    BACKOFF_SECONDS_MAX,
+    LEASED,
+    NAMED_AGAIN_SECONDS,
+    READY,
+    Claimed,
+    Expiry,
+    JobRow,
+    PoolRow,
+)
 
-BACKOFF_SECONDS, BACKOFF_SECONDS_MAX = 0.25, 30.0  # before the second delivery; it doubles with each
 STATES = {"ready": READY, "leased": LEASED}
-NAMED_AGAIN_SECONDS = 5.0  # a job that was lost too often is named until somebody ends it
 
 CLAIM = b"""
 WITH picked AS MATERIALIZED (

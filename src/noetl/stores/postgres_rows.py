@@ -96,7 +96,7 @@ def of_entry(entry: Entry) -> Row:
 def event(body: bytes, execution_id: int, seq: int) -> Event:
     try:
         return decode(body)
-    except msgspec.DecodeError as fault:
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
         raise StoreUnusable(
             f"event {execution_id}-{seq} cannot be read: {fault}. It is damaged, or a newer NoETL wrote it: "
             "upgrade NoETL, or bring the store back from a backup"

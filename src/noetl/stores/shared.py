@@ -13,11 +13,30 @@ from typing import Protocol
 import msgspec
 
 from noetl.engine.commands import Key
+from noetl.engine.events import (
+    Event,
+    LoopIterationCancelled,
+    LoopIterationDone,
+    LoopIterationFailed,
+    StepCancelled,
+    StepDone,
+    StepFailed,
+    TaskWaiting,
+)
 from noetl.stores.contract import Batch, Execution, Store
 
 READY, LEASED, PARKED = 0, 1, 2  # of a job; PARKED: until a child ends
 ACCEPTED, DUPLICATE, STALE = "ok", "dup", "stale"
 PROGRESS, FINAL, PARK = "progress", "final", "park"  # what a report does to its job
+
+BACKOFF_SECONDS, BACKOFF_SECONDS_MAX = 0.25, 30.0  # before the second delivery; it doubles with each
+NAMED_AGAIN_SECONDS = 5.0  # a job that was lost too often is named until somebody ends it
+RECENT_EVENTS = 2000  # so far back a report is looked for that may have been recorded before
+LAST_EVENTS: tuple[type[Event], ...] = (
+    *(StepDone, StepFailed, StepCancelled),
+    *(LoopIterationDone, LoopIterationFailed, LoopIterationCancelled),
+    TaskWaiting,
+)  # that a final report or a park ends with
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import asyncio
 
 import pytest
 
+from noetl.stores.contract import Batch
 from noetl.stores.shared import (
     ACCEPTED,
     FINAL,
@@ -142,6 +143,23 @@ class JobsSuite:
         assert [one.key for one in claimed] == [free]
         assert expired == (0, [])
         assert released == 0
+
+    @pytest.mark.spec("RO-03")
+    async def test_a_job_that_is_ready_again_is_not_claimed_while_its_late_report_is_taken_in(
+        self, store: SharedStore
+    ) -> None:
+        execution_id, (key,) = await start(store, (1, {}))
+        await claim(store, WORKER, 5)
+        await store.release(WORKER, [(key, 5)])
+        transaction = await store.transaction()
+        _, words = await transaction.begin([execution_id], [fence(key, 5, 1, PROGRESS)])
+
+        meanwhile = await claim(store, OTHER, 6)
+        await transaction.commit(Batch(), 8, QueueChanges())
+        await transaction.close()
+
+        assert words == {(key, 5): ACCEPTED}
+        assert meanwhile == await claim(store, OTHER, 6) == []
 
     # --- heartbeats --------------------------------------------------------------------------------------------------
 

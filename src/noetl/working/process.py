@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import random
-import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
-from noetl.clock import Clock, SystemClock
+from noetl.chance import SYSTEM
+from noetl.clock import AgreedClock, Clock, SystemClock
 from noetl.config import Settings
 from noetl.embedded import kinds_of
 from noetl.errors import Unreachable
@@ -73,7 +72,7 @@ async def work(settings: Settings, stop: Stop, on_ready: Callable[[], None]) -> 
 
 def worker_name() -> str:
     """Unique: the host and the process for people, and a word that no other process ever had."""
-    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(NAME_BYTES)}"
+    return f"{socket.gethostname()}-{os.getpid()}-{SYSTEM.word(NAME_BYTES)}"
 
 
 class WorkerProcess:
@@ -81,7 +80,7 @@ class WorkerProcess:
 
     def __init__(self, settings: Settings, name: str, clock: Clock) -> None:
         self.settings = settings
-        self.clock = clock
+        self.clock = clock = AgreedClock(clock)
         self.kinds = kinds_of(settings)
         self.profile = profile_of(settings, name, self.kinds)
         self.link = worker_link(settings, clock)
@@ -108,8 +107,9 @@ class WorkerProcess:
             token=self._token,
             profile=self.profile,
             clock=self.clock,
-            chance=random.random,
+            chance=SYSTEM.random,
             lease_seconds=self.settings.lease_seconds,
+            entropy=SYSTEM.bytes,
         )
 
     def _token(self) -> str:
@@ -145,7 +145,7 @@ class WorkerProcess:
 
     async def enrolled(self, stop: Stop) -> bool:
         """Let in by a server, for which one waits; False: told to stop before that."""
-        pauses = Pauses(self.clock, random.random)
+        pauses = Pauses(self.clock, SYSTEM.random)
         is_waiting = False
         while not stop.asked.is_set():
             try:

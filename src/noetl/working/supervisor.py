@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from contextlib import suppress
 
 import msgspec
 
+from noetl.chance import SYSTEM
 from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
 from noetl.errors import OperatorError
@@ -54,7 +54,7 @@ class Place:
         self.is_ready = False
         self.process: asyncio.subprocess.Process | None = None
         self._leaving = asyncio.Event()
-        self._pauses = Pauses(clock, random.random, first_seconds=PAUSE_SECONDS_FIRST, most_seconds=PAUSE_SECONDS_MAX)
+        self._pauses = Pauses(clock, SYSTEM.random, first_seconds=PAUSE_SECONDS_FIRST, most_seconds=PAUSE_SECONDS_MAX)
 
     async def run(self) -> None:
         """Keep a process here until told to leave."""
