@@ -1,0 +1,140 @@
+"""What the tools did, compared with what the logs have: the effects ledger against the books.
+
+Whatever is recorded ran, and what a task was handed is what some task gave. Nothing that is recorded runs again under a
+lease that was given later; no attempt runs twice under one lease; one that runs again does so under the same
+idempotency key; and what runs again at all is within a budget, so that needless work is found too. No worker runs a
+task of a job that it was never given, starts one after it was told that the job is over, or one of a cancelled
+execution once it must know.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from noetl.engine.commands import Key
+from noetl.engine.events import Event, TaskDone
+from noetl.testing.simulator.case import Violation
+from noetl.testing.simulator.checks.leases import Given, Leases
+from noetl.testing.simulator.checks.lineage import is_own, value_of
+from noetl.testing.simulator.checks.log_book import LogBook, TaskRun
+from noetl.testing.simulator.ledger import Invocation, Ledger
+
+Attempt = tuple[str, int]  # task run id, attempt
+
+
+class Ordeal(msgspec.Struct, frozen=True, kw_only=True):
+    """What a world went through, as far as it excuses anything."""
+
+    reruns_max: int  # how often tasks may have run again: what was killed, paused, cut off or lost
+    heartbeat_seconds: float  # by then a worker knows that a job of its is over
+    cut_off_seconds: float  # by then even one that hears nothing starts no task any more
+    cut_off: Collection[str] = ()  # nodes that were paused, or could not be reached, at some time
+    incidents: Collection[int] = ()  # executions in which a fault of the engine was planted
+
+
+class Effects:
+    """See above."""
+
+    def __init__(self, ledger: Ledger, books: Mapping[int, LogBook], leases: Leases) -> None:
+        self.ledger = ledger
+        self.books = books
+        self.leases = leases
+        self._told_at: dict[tuple[str, Key, int], float] = {}  # worker, job, lease
+        self._ran: Counter[Attempt] = Counter()
+        self._read = 0  # lines of the ledger
+
+    def told(self, worker: str, key: Key, lease: int, now: float) -> None:
+        """A worker learnt that a job is no longer its: stale, gone, or its end was recorded."""
+        self._told_at.setdefault((worker, key, lease), now)
+
+    def recorded(self, execution_id: int, seq: int, event: Event) -> None:
+        """Whatever is recorded as the result of a script ran before."""
+        if not isinstance(event, TaskDone) or not is_own(event.task, value_of(event.output)):
+            return
+        for line in self.ledger.invocations[self._read :]:
+            self._ran[line.task_run_id, line.attempt] += 1
+        self._read = len(self.ledger.invocations)
+        task_run_id = f"{execution_id}:{event.run}:{event.iter}:{event.task}:{event.visit}"
+        if not self._ran[task_run_id, event.attempt]:
+            raise Violation(
+                "I3", f"{task_run_id}, attempt {event.attempt} is recorded, but never ran", execution_id, seq
+            )
+
+    # --- at the end --------------------------------------------------------------------------------------------------
+
+    def check(self, ordeal: Ordeal, shortened: Collection[int]) -> None:
+        """`shortened`: executions whose history a failover cut, so that their work was rightly done again."""
+        under: dict[tuple[Attempt, int], str] = {}
+        keys: dict[Attempt, str] = {}
+        given_away = {line.gave for line in self.ledger}
+        attempts: Counter[Attempt] = Counter()
+        for line in self.ledger:
+            attempt = line.task_run_id, line.attempt
+            attempts[attempt] += 1
+            key, place = _places(line)
+            given = self.leases.held(key, line.node, line.seconds)
+            if given is not None:
+                self._check_told(line, key, given)
+            elif self.leases.given:  # where leases are told of at all
+                _fail(line, "ran, but its worker never had that job")
+            if line.saw is not None and line.saw not in given_away:
+                _fail(line, f"was handed the result of {line.saw}, which nobody gave")
+            if line.execution_id in shortened:
+                continue
+            if keys.setdefault(attempt, line.key) != line.key:
+                _fail(line, f"ran under the idempotency key {line.key}, but before under {keys[attempt]}")
+            if given is not None:
+                self._check_once(line, given, under)
+                self._check_needed(line, place, given)
+            self._check_cancelled(line, place, ordeal)
+        reruns = sum(
+            count - 1 for (task_run_id, _), count in attempts.items() if _execution(task_run_id) not in shortened
+        )
+        if reruns > ordeal.reruns_max:
+            raise Violation("reruns", f"tasks ran again {reruns} times; what happened explains {ordeal.reruns_max}")
+
+    def _check_told(self, line: Invocation, key: Key, given: Given) -> None:
+        told_at = self._told_at.get((line.node, key, given.lease))
+        if told_at is not None and line.seconds > told_at:
+            _fail(line, f"began {line.seconds - told_at:.3f} s after its worker was told that the job is over")
+
+    def _check_once(self, line: Invocation, given: Given, under: dict[tuple[Attempt, int], str]) -> None:
+        place = (line.task_run_id, line.attempt), given.lease
+        if place in under:
+            _fail(line, f"ran twice under lease {given.lease}, on {under[place]} and on {line.node}")
+        under[place] = line.node
+
+    def _check_needed(self, line: Invocation, place: TaskRun, given: Given) -> None:
+        """Rule 5 of workers: what is recorded when a job is handed out is not run again."""
+        book = self.books.get(line.execution_id)
+        recorded = book.recorded.get(place) if book else None
+        if recorded is not None and recorded.lease != given.lease and recorded.at < given.at:
+            _fail(line, f"ran under lease {given.lease}, though event {recorded.seq} had its end before")
+
+    def _check_cancelled(self, line: Invocation, place: TaskRun, ordeal: Ordeal) -> None:
+        book = self.books.get(line.execution_id)
+        if book is None or book.cancelled_at is None or place[0] in book.compensations:
+            return
+        grace = ordeal.cut_off_seconds if line.node in ordeal.cut_off else ordeal.heartbeat_seconds
+        late = line.seconds - book.cancelled_at
+        if late > grace:
+            _fail(line, f"began {late:.1f} s after the cancel, more than {grace:g} s")
+
+
+def _fail(line: Invocation, message: str) -> None:
+    what = f"{line.task_run_id}, attempt {line.attempt}, on {line.node}"
+    raise Violation("effects", f"{what}: {message}", line.execution_id)
+
+
+def _places(line: Invocation) -> tuple[Key, TaskRun]:
+    """The job and the attempt that a line is about; a label has no colon."""
+    execution_id, run, index, label, visit = line.task_run_id.split(":")
+    place = int(run), int(index)
+    return (int(execution_id), *place), (*place, label, int(visit), line.attempt)
+
+
+def _execution(task_run_id: str) -> int:
+    return int(task_run_id.partition(":")[0])

@@ -1,0 +1,101 @@
+"""I2: every accepted report carried the lease that was current for its job; no job ever has the same lease twice.
+
+A ledger of the checker's own: what is handed out comes in, and what is recorded is compared with it. A lease that ran
+out or was given back stays current until another claim: the old holder is heard until then. One whose job was parked
+or has ended is over at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from noetl.engine import events as facts
+from noetl.engine.commands import Key
+from noetl.engine.events import Event
+from noetl.stores.shared import ACCEPTED, Expiry, Fence
+from noetl.testing.simulator.case import Violation
+from noetl.testing.simulator.checks.view import JobSeen
+
+JOB_ENDS = frozenset(
+    (
+        facts.StepDone,
+        facts.StepFailed,
+        facts.StepCancelled,
+        facts.LoopIterationDone,
+        facts.LoopIterationFailed,
+        facts.LoopIterationCancelled,
+    )
+)
+
+
+class Given(NamedTuple):
+    """A job was handed out."""
+
+    lease: int
+    worker: str
+    at: float
+
+
+class Leases:
+    """See above."""
+
+    def __init__(self) -> None:
+        self.current: dict[Key, tuple[int, str]] = {}  # lease and worker
+        self.given: dict[Key, list[Given]] = {}  # all there ever were, in order
+        self._numbers: dict[tuple[Key, int], int] = {}  # the last accepted report
+
+    def leased(self, key: Key, lease: int, worker: str, now: float) -> None:
+        """A job was handed out."""
+        if self.current.get(key) == (lease, worker):
+            return  # it was told before
+        given = self.given.setdefault(key, [])
+        if any(one.lease == lease for one in given):
+            raise Violation("I2", f"job {key} was handed out under lease {lease} twice, now to {worker}", key[0])
+        given.append(Given(lease, worker, now))
+        self.current[key] = (lease, worker)
+
+    def held(self, key: Key, worker: str, at: float) -> Given | None:
+        """The lease under which a worker had a job then: the last one it had got."""
+        given = self.given.get(key, ())
+        return next((one for one in reversed(given) if one.worker == worker and one.at <= at), None)
+
+    def check(self, key: Key, lease: int, what: str, seq: int = 0) -> None:
+        current = self.current.get(key, (0, ""))[0]
+        if lease != current:
+            stands = f"lease {current} stands" if current else "none stands"
+            raise Violation("I2", f"{what} of job {key} counted under lease {lease}, but {stands}", key[0], seq)
+
+    def read(self, execution_id: int, seq: int, event: Event) -> None:
+        """An event was committed."""
+        key = (execution_id, event.run, event.iter)
+        if event.lease:
+            self.check(key, event.lease, facts.name_of(event), seq)
+        if type(event) in JOB_ENDS or type(event) is facts.TaskWaiting:
+            self.current.pop(key, None)
+        elif type(event) is facts.EngineError:
+            self._end_all(execution_id)
+
+    def _end_all(self, execution_id: int) -> None:
+        for key in [key for key in self.current if key[0] == execution_id]:
+            del self.current[key]
+
+    def judged(self, fences: Iterable[Fence], expiries: Iterable[Expiry], words: Mapping[tuple[Key, int], str]) -> None:
+        """Before its events are read: what a commit took for current. Reports of a lease are numbered 1, 2, 3…"""
+        for expiry in expiries:
+            if words.get((expiry.key, expiry.lease)) == ACCEPTED:
+                self.check(expiry.key, expiry.lease, "an expiry")
+        for fence in fences:
+            place = fence.key, fence.lease
+            if words.get(place) != ACCEPTED:
+                continue
+            self.check(*place, f"report {fence.n}")
+            if fence.n != self._numbers.get(place, fence.n - 1) + 1:
+                message = f"report {fence.n} of job {fence.key} counted after report {self._numbers[place]}"
+                raise Violation("I3", message, fence.key[0])
+            self._numbers[place] = fence.n
+
+    def rewound(self, jobs: Mapping[Key, JobSeen]) -> None:
+        """History is shorter: what stands is what the store says. Numbers that were given stay given."""
+        self.current = {key: (job.lease, job.worker) for key, job in jobs.items() if job.lease}
+        self._numbers.clear()

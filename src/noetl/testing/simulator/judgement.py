@@ -1,0 +1,96 @@
+"""The end of a world: what it went through is held against what the tools did, and every execution against its
+reference run. Violations go out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from noetl.engine import events as facts
+from noetl.engine.events import Event, decode
+from noetl.stores.contract import CANCELLED
+from noetl.testing.simulator.case import Violation
+from noetl.testing.simulator.checks.effects import Ordeal
+from noetl.testing.simulator.reference.comparison import FORCED, compare
+from noetl.testing.simulator.reference.run import expected
+
+if TYPE_CHECKING:
+    from noetl.testing.simulator.world import World
+
+HEARTBEATS_PER_LEASE = 3
+TASKS_UNREPORTED = 4  # of one job, when its worker is lost: as long as pipelines get while a commit is slow
+SLACK_SECONDS = 10.0  # for statements and messages that are slow without being a fault
+OF_RESULTS = ("results.put_fails", "results.get_fails", "results.wrong_bytes")
+OF_MESSAGES = ("net.", "store.")  # whatever of these strikes may keep any worker from hearing something in time
+WISHED = "wish-"  # request keys of what users start
+Logs = Mapping[int, list[Event]]
+
+
+def ordeal_of(world: World) -> Ordeal:
+    """What excuses anything: nothing, in a world in which nothing went wrong.
+
+    What befalls a whole process may cost it all of its jobs, a message or a statement one.
+    """
+    counts, configuration = world.tape.counts, world.configuration
+    lease_seconds = configuration.lease_seconds * 2.0**configuration.clock_rate_spread  # by the slowest clock
+    is_hard_of_hearing = any(kind.startswith(OF_MESSAGES) for kind in counts)
+    return Ordeal(
+        reruns_max=TASKS_UNREPORTED * (configuration.slots * world.disturbances + sum(counts.values())),
+        heartbeat_seconds=lease_seconds / HEARTBEATS_PER_LEASE + SLACK_SECONDS,
+        cut_off_seconds=2 * lease_seconds + SLACK_SECONDS,
+        cut_off=frozenset(world.names) if is_hard_of_hearing else world.cut_off,
+        incidents=world.planted,
+    )
+
+
+def compare_with_references(world: World) -> None:
+    """What users asked for came to what a straight reading of the playbook comes to.
+
+    Where a result could not be stored or read, a task failed that no script says, and its step went another way; and
+    where the one clock that deadlines are told by was moved, they came earlier or later.
+    """
+    if any(world.tape.counts[kind] for kind in OF_RESULTS) or world.jumped_seconds:
+        return
+    logs = {row.id: [decode(body) for body in world.view().bodies(row.id)] for row in world.rows()}
+    parents = {row.id: row.parent_id for row in world.rows()}
+    wanted = {row.id: key for row in world.rows() if (key := row.request_key or "").startswith(WISHED)}
+    for execution_id, key in wanted.items():
+        wish = world.users.wishes[int(key.rpartition("-")[2])]
+        tree = set(below(execution_id, parents))
+        differences = compare(
+            expected(world.family, wish.payload),
+            execution_id,
+            logs,
+            is_disturbed=is_disturbed(world, tree, logs),
+        )
+        if differences:
+            raise Violation("reference", "; ".join(differences), execution_id)
+
+
+def below(execution_id: int, parents: Mapping[int, int | None]) -> Iterator[int]:
+    """An execution and all that it called."""
+    yield execution_id
+    for child, parent in parents.items():
+        if parent == execution_id:
+            yield from below(child, parents)
+
+
+def is_disturbed(world: World, tree: set[int], logs: Logs) -> bool:
+    """Whether somebody or something made it go another way than its scripts say."""
+    if not tree.isdisjoint(world.users.cancelled) or not tree.isdisjoint(world.planted):
+        return True
+    if any(map(world.ledger.is_disturbed, tree)):
+        return True
+    return any(is_forced(event) for execution_id in tree for event in logs[execution_id])
+
+
+def is_forced(event: Event) -> bool:
+    """A failure that time brought about: deadlines pass, and workers are lost, in a world that is slow."""
+    if isinstance(event, facts.WorkflowFinished):
+        return event.result == CANCELLED
+    if isinstance(event, facts.StepFailed | facts.LoopIterationFailed):
+        return event.error.get("kind") in FORCED
+    if isinstance(event, facts.TaskDone) and event.output is not None:
+        return (event.output.get("error") or {}).get("kind") in FORCED
+    return isinstance(event, facts.EngineError)

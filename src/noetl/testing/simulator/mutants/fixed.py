@@ -1,0 +1,166 @@
+"""Faults that were found in the product and fixed, planted again: each fix, taken back.
+
+A case that met one is kept under its name (`regressions.py`): it fails with the fault planted, and holds without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noetl.clock import AgreedClock
+from noetl.control import desk as desks
+from noetl.control import rerun
+from noetl.control.intake import Intake
+from noetl.control.live import Executions
+from noetl.control.taking_up import ROWS_PER_READ
+from noetl.control.turn import Turn
+from noetl.embedded import Embedded
+from noetl.engine import commands as ops
+from noetl.engine import progress
+from noetl.stores.contract import LIVE, HeadMoved
+from noetl.testing.simulator.case import CLUSTER, EMBEDDED
+from noetl.testing.simulator.mutants.planting import Mutant, Planting
+from noetl.testing.simulator.mutants.pump import nothing
+
+
+def own_clock(planting: Planting) -> None:
+    planting.put(AgreedClock, "now", lambda clock: clock.own.now())
+
+
+def fault_answered(planting: Planting) -> None:
+    def made(guarded: Any) -> Any:
+        async def decided(self: Turn, *given: Any) -> tuple[str, list[ops.Change]]:
+            _fault, changes = await guarded(self, *given)
+            return "", changes
+
+        return decided
+
+    planting.around(Turn, "_guarded", made)
+
+
+def ids_tried_once(planting: Planting) -> None:
+    planting.put(desks, "IDS_TRIED_MAX", 1)
+    planting.put(rerun, "IDS_TRIED_MAX", 1)
+    for asked in (desks, rerun):
+        planting.put(asked, "Unreachable", HeadMoved)  # whoever asked is refused, and not told to ask again
+    planting.put(Intake, "_is_id_taken", lambda _intake, _execution_id: False)
+
+
+def take_up_ends(planting: Planting) -> None:
+    async def taken_up(self: Embedded) -> None:
+        before: int | None = None
+        while rows := await self.store.executions(limit=ROWS_PER_READ, before=before):
+            for row in rows:
+                if row.status in LIVE and row.parent_id is None:
+                    await self.desk.resume(row.id)
+            before = rows[-1].id
+
+    planting.put(Embedded, "take_up_all", taken_up)
+
+
+def workload_of_another(planting: Planting) -> None:
+    def made(new: Any) -> Any:
+        async def begun(self: Turn, start: ops.Start) -> Any:
+            executions = self.parts.executions
+            vars(executions)["forget"] = nothing  # hides the method, while nobody else has the turn
+            try:
+                return await new(self, start)
+            finally:
+                del vars(executions)["forget"]
+
+        return begun
+
+    planting.around(Turn, "_new", made)
+
+
+def signal_not_recorded(planting: Planting) -> None:
+    planting.put(desks, "STALE", "a word that nobody answers")
+
+
+def asked_again_and_dropped(planting: Planting) -> None:
+    planting.put(Executions, "is_going_on", lambda executions, execution_id: executions.known(execution_id) is not None)
+
+
+def previous_lost(planting: Planting) -> None:
+    planting.put(progress, "_keep_previous", nothing)
+
+
+def forked_between(planting: Planting) -> None:
+    planting.put(rerun, "whole_until", lambda _events, until: until)
+
+
+MUTANTS = (
+    Mutant(
+        name="ownclock",
+        meaning="each machine of a cluster tells the time by its own clock",
+        caught_by=("I15", "reference"),
+        shapes=(CLUSTER,),
+        overrides={"clock_offset_seconds_max": 3600.0, "workers": 3},
+        plant=own_clock,
+    ),
+    Mutant(
+        name="faultanswered",
+        meaning="what the engine failed on is answered as if it were recorded",
+        caught_by=("I13", "I3", "I4"),
+        overrides={"users_cancel": 0.7, "users_signal": 0.7, "rates": {"engine.raises": 0.3}},
+        plant=fault_answered,
+    ),
+    Mutant(
+        name="idsonce",
+        meaning="an id that a failover gives again is not replaced by another",
+        caught_by=("process",),
+        shapes=(CLUSTER,),
+        overrides={
+            "servers": 3,
+            "executions": 8,
+            "size": 1,
+            "rates": {"store.rewind": 0.5, "store.slow": 0.9, "user.doubled": 0.9},
+        },
+        plant=ids_tried_once,
+    ),
+    Mutant(
+        name="takeupends",
+        meaning="a process that starts takes up incidents, too, and ends with the first execution that cannot be",
+        caught_by=("process",),
+        shapes=(EMBEDDED,),
+        overrides={"is_lasting": True, "rates": {"engine.raises": 0.3, "server.kill": 0.3}},
+        plant=take_up_ends,
+    ),
+    Mutant(
+        name="staleworkload",
+        meaning="an execution begins with what memory has of another under its id, which a failover lost",
+        caught_by=("I10", "reference"),
+        shapes=(CLUSTER,),
+        overrides={"users_rerun": 0.9, "executions": 8, "rates": {"store.rewind": 0.9}},
+        plant=workload_of_another,
+    ),
+    Mutant(
+        name="signalunrecorded",
+        meaning="a signal that came too late is answered as if it were recorded",
+        caught_by=("I13",),
+        overrides={"users_signal": 0.9, "users_cancel": 0.9},
+        plant=signal_not_recorded,
+    ),
+    Mutant(
+        name="dropped",
+        meaning="a time-out that is asked again after its batch failed is thrown away",
+        caught_by=("I15", "reference"),
+        shapes=(EMBEDDED,),
+        overrides={"is_lasting": True, "executions": 2, "rates": {"store.disk_full": 0.7, "tool.hangs": 0.8}},
+        plant=asked_again_and_dropped,
+    ),
+    Mutant(
+        name="prevlost",
+        meaning="a task that jumped to itself finds an attempt that failed as _prev",
+        caught_by=("reference",),
+        plant=previous_lost,
+    ),
+    Mutant(
+        name="forkedbetween",
+        meaning="a fork may part two events of one decision",
+        caught_by=("I15", "reference"),
+        shapes=(EMBEDDED,),
+        overrides={"executions": 8, "users_rerun": 0.9, "users_cancel": 0.0, "rates": {}},
+        plant=forked_between,
+    ),
+)

@@ -1,0 +1,63 @@
+"""Mistakes in workers: reports, leases that are over, keys, stored results, secrets (protocol §7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noetl import ids
+from noetl.engine.scene import Scene
+from noetl.keychain.redaction import Redactor
+from noetl.results import by_content
+from noetl.runner.worker import Worker
+from noetl.testing.simulator.mutants.planting import Mutant, Planting
+from noetl.testing.simulator.mutants.pump import nothing
+
+
+def key_by_lease(planting: Planting) -> None:
+    def key(self: Any, task: Any) -> str:
+        work = self.work
+        task_run = ids.task_run_id(work.execution_id, work.run, work.iter, task.label, self.visit(task))
+        return ids.idempotency_key(task_run, work.lease)
+
+    planting.put(Scene, "key", key)
+
+
+def gone_not_dropped(planting: Planting) -> None:
+    planting.put(Worker, "_drop", nothing)
+
+
+def results_not_checked(planting: Planting) -> None:
+    planting.put(by_content, "check_sha", nothing)
+
+
+def not_redacted(planting: Planting) -> None:
+    planting.put(Redactor, "clean", lambda _redactor, data: data)
+
+
+MUTANTS = (
+    Mutant(
+        name="keybylease",
+        meaning="the idempotency key of a task changes with the lease, so after every crash",
+        caught_by=("effects", "reference"),
+        plant=key_by_lease,
+    ),
+    Mutant(
+        name="gonenotdropped",
+        meaning="a worker goes on with a job that it was told is gone",
+        caught_by=("effects",),
+        plant=gone_not_dropped,
+    ),
+    Mutant(
+        name="uncheckedresult",
+        meaning="a stored result is read without its checksum",
+        caught_by=("effects", "reference", "I3"),
+        overrides={"rates": {"results.wrong_bytes": 0.3, "worker.kill": 0.3}},
+        plant=results_not_checked,
+    ),
+    Mutant(
+        name="unredacted",
+        meaning="nothing takes secrets out of what is recorded",
+        caught_by=("I14",),
+        plant=not_redacted,
+    ),
+)

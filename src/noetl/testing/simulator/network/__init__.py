@@ -1,0 +1,1 @@
+"""The message server of a simulated world, and the ways through its network."""

@@ -1,0 +1,80 @@
+"""Every mutant must be caught: each is run on fresh seeds until something that it should break is broken.
+
+A world that fails without the mutant, too, proves nothing, and neither does an invariant that the mutant does not name.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from noetl.testing.simulator.case import SEEDS_PER_BASE, Case
+from noetl.testing.simulator.mutants import MUTANTS, Mutant, planted
+from noetl.testing.simulator.runs import run
+from tests.simulation.fleet import processes
+
+SEEDS_MAX = 5_000  # of all shapes of a mutant
+STRIDE = 19  # so that small and large worlds are among the first
+
+
+class Hunt(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of looking for one mutant. `invariant` empty: it was not caught."""
+
+    name: str
+    seeds: int
+    invariant: str = ""
+    others: Counter[str] = msgspec.field(default_factory=Counter)  # what it broke besides
+    seconds: float = 0.0
+
+    def told(self) -> str:
+        others = ", ".join(f"{name} {count}" for name, count in sorted(self.others.items()))
+        figures = f"{self.name:16} {self.seeds:5} seeds {self.seconds:5.1f} s"
+        return f"    {figures}  {self.invariant or 'NOT CAUGHT':10} {others and f'(also {others})'}".rstrip()
+
+
+def missed(base: int, jobs: int, names: list[str] | None = None) -> list[str]:
+    """The mutants that nobody caught, in words; prints how long it took to catch each of the others."""
+    begun = time.monotonic()
+    wanted = [(name, base, SEEDS_MAX) for name in names or MUTANTS]
+    hunts = []
+    print("mutants, with the seeds that it took and the invariant that was broken:")
+    with processes(jobs) as pool:
+        for hunt in pool.imap_unordered(hunted, wanted):
+            print(hunt.told(), flush=True)
+            hunts.append(hunt)
+    caught = sum(bool(hunt.invariant) for hunt in hunts)
+    print(f"{caught} of {len(hunts)} mutants caught in {time.monotonic() - begun:.0f} s", flush=True)
+    return [f"mutant not caught in {hunt.seeds} seeds: {hunt.name}" for hunt in hunts if not hunt.invariant]
+
+
+def hunted(asked: tuple[str, int, int]) -> Hunt:
+    """Look for one mutant, in whichever process this is."""
+    name, base, seeds_max = asked
+    others: Counter[str] = Counter()
+    seeds, begun = 0, time.monotonic()
+    for case in cases(MUTANTS[name], base, seeds_max):
+        seeds += 1
+        broken = broken_by(name, case)
+        if broken in MUTANTS[name].caught_by:
+            return Hunt(name=name, seeds=seeds, invariant=broken, others=others, seconds=time.monotonic() - begun)
+        if broken:
+            others[broken] += 1
+    return Hunt(name=name, seeds=seeds, others=others, seconds=time.monotonic() - begun)
+
+
+def broken_by(name: str, case: Case) -> str:
+    """The invariant that a mutant breaks in a world which holds without it; empty: none."""
+    with planted(name):
+        found = run(case).violation
+    if found is None or run(case).violation is not None:
+        return ""
+    return found.invariant
+
+
+def cases(mutant: Mutant, base: int, seeds_max: int) -> Iterator[Case]:
+    shapes = len(mutant.shapes)
+    for number in range(seeds_max // shapes):
+        seed = base * SEEDS_PER_BASE + number * STRIDE
+        for shape in mutant.shapes:
+            yield Case(seed=seed, shape=shape, overrides=mutant.overrides)

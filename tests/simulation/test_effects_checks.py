@@ -1,0 +1,211 @@
+"""What tools did is compared with what the logs have: each run of a tool must be one that had to be."""
+
+import msgspec
+import pytest
+
+from noetl.engine.output import failure
+from tests.simulation.played import CALM, Played, violation
+
+SCRIPTED = """
+workflow:
+  - step: start
+    tool: [{name: a, kind: python, input: {code: "x"}}, {name: b, kind: python, input: {code: "x"}}]
+"""
+UNDONE = """
+workflow:
+  - step: start
+    spec: {policy: {compensation: {tool: [{name: undo, kind: python, input: {code: "x"}}]}}}
+    tool: {kind: noop}
+    next: {arcs: [{step: end}]}
+  - {step: end, tool: [{name: bad, kind: python, input: {code: "x"}}]}
+"""
+
+
+def ran(made, invocation, worker="worker-1", **fields):
+    """A line of the ledger for an invocation."""
+    made.clock.seconds += 0.001
+    return made.ledger.begin(
+        **{
+            "seconds": made.clock.seconds,
+            "node": worker,
+            "execution_id": 1,
+            "key": invocation.key,
+            "task": invocation.task.label,
+            "attempt": invocation.attempt,
+            "input_digest": 0,
+            **fields,
+        }
+    )
+
+
+def scripted(text=SCRIPTED, is_noted=True):
+    """An execution whose tools write to the ledger, as scripted ones do."""
+    made = Played(text)
+
+    def answer(invocation):
+        if is_noted:
+            ran(made, invocation)
+        if invocation.task.label == "bad":
+            return failure("client_error", "no")
+        return {"n": 1, "by": f"{invocation.task.label}::1:1", "saw": None}
+
+    made.answers = dict.fromkeys(("a", "b", "bad", "undo"), answer)
+    made.start()
+    return made
+
+
+@pytest.mark.spec("TK-15")
+def test_what_ran_once_and_was_recorded_passes():
+    made = scripted()
+    made.run()
+
+    made.checks.ended(CALM)
+
+    assert len(made.ledger) == 2
+
+
+@pytest.mark.spec("TK-15")
+def test_a_result_that_no_tool_gave_is_found():
+    made = scripted(is_noted=False)
+
+    with violation("I3", "never ran"):
+        made.run()
+
+
+def test_a_result_that_a_task_only_passed_on_need_not_have_run():
+    made = scripted(SCRIPTED.replace("name: b, kind: python", "name: c, kind: python"))
+    made.answers["c"] = {"n": 1, "by": "a::1:1", "saw": "z::1:1"}
+
+    made.run()
+
+    assert made.status == "success"
+
+
+@pytest.mark.spec("TK-15")
+def test_a_task_that_runs_again_after_its_end_was_recorded_is_found():
+    made = scripted()
+    made.run_job(1, -1, tasks=1)
+    made.clock.seconds += 31.0
+    made.expire()
+    made.clock.seconds += 31.0
+    made.claim("worker-2")
+    ran(made, made.invocations[0], "worker-2")
+    made.run()
+
+    with violation("effects", "had its end before"):
+        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=1))
+
+
+@pytest.mark.spec("TK-15")
+def test_a_task_whose_end_was_not_recorded_may_run_again_within_the_budget():
+    made = scripted()
+    made.claim("worker-2")
+    made.clock.seconds += 31.0
+    made.expire()
+    made.clock.seconds += 31.0
+    made.run()
+    key = made.invocations[0]
+    line = ran(made, key, "worker-2", seconds=made.checks.leases.given[1, 1, -1][0].at)
+    made.checks.ended(msgspec.structs.replace(CALM, reruns_max=1))
+
+    with violation("reruns"):
+        made.checks.ended(CALM)
+
+    assert line.task_run_id == made.ledger.invocations[0].task_run_id
+
+
+def test_an_attempt_that_runs_twice_under_one_lease_is_found():
+    made = scripted()
+    made.run()
+    ran(made, made.invocations[1])
+
+    with violation("effects", "ran twice under lease"):
+        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+
+
+def test_a_task_that_a_worker_runs_without_having_its_job_is_found():
+    made = scripted()
+    made.run()
+    ran(made, made.invocations[0], "worker-2")
+
+    with violation("effects", "never had that job"):
+        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+
+
+@pytest.mark.spec("TK-15")
+def test_an_attempt_that_runs_again_under_another_idempotency_key_is_found():
+    made = scripted()
+    made.claim("worker-2")
+    made.clock.seconds += 31.0
+    made.expire()
+    made.clock.seconds += 31.0
+    made.run()
+    first = made.ledger.invocations[0]
+    made.ledger.begin(
+        **{name: getattr(first, name) for name in ("execution_id", "task", "attempt", "input_digest")},
+        seconds=made.checks.leases.given[1, 1, -1][0].at,
+        node="worker-2",
+        key=f"{first.task_run_id}.7",
+    )
+
+    with violation("effects", "idempotency key"):
+        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+
+
+def test_a_result_that_a_task_was_handed_and_nobody_gave_is_found():
+    made = scripted()
+    made.run()
+    made.ledger.invocations[1].saw = "z::1:1"
+
+    with violation("effects", "which nobody gave"):
+        made.checks.ended(CALM)
+
+
+def test_a_task_that_begins_after_its_worker_was_told_is_found():
+    made = scripted()
+    made.run_job(1, -1, tasks=1)
+    made.checks.told("worker-1", (1, 1, -1), made.tables.jobs[1, 1, -1].lease)
+    made.run()
+
+    with violation("effects", "was told"):
+        made.checks.ended(CALM)
+
+
+@pytest.mark.spec("RO-03")
+@pytest.mark.parametrize(("seconds", "cut_off"), [(11.0, ()), (31.0, ("worker-1",))])
+def test_a_task_that_begins_long_after_the_cancel_is_found(seconds, cut_off):
+    made = scripted()
+    made.run_job(1, -1, tasks=1)
+    made.cancel()
+    ordeal = msgspec.structs.replace(CALM, cut_off=cut_off)
+    made.checks.ended(ordeal)
+    made.clock.seconds += seconds
+    ran(made, msgspec.structs.replace(made.invocations[0], key="1:1:-1:b:1.0"))
+
+    with violation("effects", "after the cancel"):
+        made.checks.ended(ordeal)
+
+
+@pytest.mark.spec("ST-12")
+def test_what_is_undone_after_a_cancel_may_take_its_time():
+    made = scripted(UNDONE)
+    made.run_job(1, -1)
+    made.cancel()
+    made.clock.seconds += 60.0
+    made.run()
+
+    made.checks.ended(CALM)
+
+    assert [line.task for line in made.ledger] == ["undo"]
+
+
+def test_work_of_a_history_that_a_failover_cut_may_be_done_again():
+    made = scripted()
+    made.run_job(1, -1, tasks=1)
+    made.database.rewind(1)
+    made.checks.rewound()
+    ran(made, made.invocations[0])
+
+    made.checks.effects.check(CALM, made.checks.promises.shortened)
+
+    assert made.checks.promises.shortened == {1}
