@@ -1,7 +1,8 @@
 """Throw inputs at the front end: read → check → normalise, and print. python tests/fuzz/run.py [--inputs N] [--seed S]
 
-An exception, an answer over one second, or more than 200 MiB is a failure: its seed and number are printed, its bytes
-are kept beside this file, and the exit code is 1.
+`--target bodies`, or another of `targets.py`, throws them at that one instead. An exception, an answer over one second,
+or more than 200 MiB is a failure: its seed and number are printed, its bytes are kept beside this file, and the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
+import tempfile
 import time
 import traceback
 from multiprocessing import Pool
@@ -22,6 +24,7 @@ from noetl.dsl.findings import apply_edits, as_text
 from noetl.dsl.normalize import normalize
 from noetl.tools.registry import declarations
 from tests.fuzz.inputs import make_input
+from tests.fuzz.targets import TARGETS, input_of
 
 SECONDS_MAX = 1.0
 MEMORY_MIB_MAX = 200
@@ -75,11 +78,28 @@ def run_share(seed: int, first: int, last: int) -> Share:
     return Share(last - first, valid, findings, slowest, memory, failures)
 
 
-def failed(seed: int, number: int, data: bytes, what: str) -> str:
+def failed(seed: int, number: int, data: bytes, what: str, ending: str = "yaml") -> str:
     kept = Path(__file__).parent / "failures"
     kept.mkdir(exist_ok=True)
-    (kept / f"{seed}-{number}.yaml").write_bytes(data)
+    (kept / f"{seed}-{number}.{ending}").write_bytes(data)
     return f"seed {seed}, input {number}: {what}"
+
+
+def run_target_share(name: str, seed: int, first: int, last: int) -> Share:
+    """Inputs from first to last of a seed, for one of the targets."""
+    slowest = 0.0
+    failures: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, TARGETS[name](Path(folder)) as target:
+        for number in range(first, last):
+            data = input_of(target, seed, number)
+            start = time.perf_counter()
+            try:
+                target.attempt(data)
+            except Exception:
+                failures.append(failed(seed, number, data, traceback.format_exc(), f"{name}.json"))
+            slowest = max(slowest, time.perf_counter() - start)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Share(last - first, last - first - len(failures), 0, slowest, memory, failures)
 
 
 def main() -> int:
@@ -87,16 +107,21 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--target", choices=("playbooks", *TARGETS), default="playbooks")
     arguments = parser.parse_args()
     ranges = [
         (arguments.seed, first, min(first + CHUNK, arguments.inputs)) for first in range(0, arguments.inputs, CHUNK)
     ]
     start = time.perf_counter()
     with Pool(arguments.jobs) as pool:
-        shares = pool.starmap(run_share, ranges)
+        if arguments.target == "playbooks":
+            shares = pool.starmap(run_share, ranges)
+        else:
+            shares = pool.starmap(run_target_share, [(arguments.target, *one) for one in ranges])
     failures = [failure for share in shares for failure in share.failures]
     print(*failures[:20], sep="\n")
-    print(f"seed {arguments.seed}, {time.perf_counter() - start:.0f} s: {summary(shares)}, {len(failures)} failures")
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"{arguments.target}, seed {arguments.seed}, {took}: {summary(shares)}, {len(failures)} failures")
     return 1 if failures else 0
 
 
