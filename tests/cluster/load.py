@@ -1,4 +1,4 @@
-"""The work that a cluster does while it is disturbed: playbooks of every shape, started, signalled and cancelled.
+"""The work that a deployment does while it is disturbed: playbooks of every shape, started, signalled and cancelled.
 
 Each tool leaves two lines in the ledger and gives back the word that it made up (checker.py). What a server has
 acknowledged is written to the promises, one line each, before anything else is asked.
@@ -9,23 +9,32 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tests.cluster.cluster import Answer, Cluster
+from tests.cluster.deployment import Answer, Deployment
 from tests.cluster.playbooks import PLAYBOOKS, SCHEDULE
 
-START_SECONDS = (0.05, 0.4)  # between two requests of the load
-WAIT_SECONDS_MAX = 60.0
 REFUSED = 400  # the first status with which a server says no
 
 
-class Load:
-    """What asks of a cluster, from a thread of its own, and writes down what was promised."""
+class Demand(NamedTuple):
+    """How much is asked of a deployment, and how patiently."""
 
-    def __init__(self, cluster: Cluster, folder: Path, seed: int) -> None:
-        self.cluster = cluster
+    between_seconds: tuple[float, float] = (0.05, 0.4)  # two requests
+    wait_seconds_max: float = 60.0
+    first: tuple[str, ...] = ("patient", "patient")  # those that wait for a minute, once
+    shapes: tuple[str, ...] = ("chain", "chain", "loops", "caller", "stubborn")
+    playbooks: Mapping[str, str] = PLAYBOOKS
+
+
+class Load:
+    """What asks of a deployment, from a thread of its own, and writes down what was promised."""
+
+    def __init__(self, deployment: Deployment, folder: Path, seed: int, demand: Demand | None = None) -> None:
+        self.deployment = deployment
+        self.demand = demand or Demand()
         self.ledger = folder / "ledger"
         self.promises = folder / "promises"
         self.ledger.touch()
@@ -36,19 +45,19 @@ class Load:
         self.failure: BaseException | None = None
         self._number = 0
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="load")
+        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
     def register(self) -> None:
-        for name, text in PLAYBOOKS.items():
-            answer = self.cluster.ask_any("POST", "/api/v1/catalog", {"text": text, "name": f"{name}.yaml"})
+        for name, text in self.demand.playbooks.items():
+            answer = self.deployment.ask_any("POST", "/api/v1/catalog", {"text": text, "name": f"{name}.yaml"})
             assert answer.status < REFUSED, answer
 
     def schedule(self) -> None:
         """From now on one execution every few seconds, whoever is there to start it."""
         text = SCHEDULE % self.ledger
-        answer = self.cluster.ask_any("PUT", "/api/v1/schedules/tick", {"text": text, "name": "tick.yaml"})
+        answer = self.deployment.ask_any("PUT", "/api/v1/schedules/tick", {"text": text, "name": "tick.yaml"})
         assert answer.status < REFUSED, answer
 
     def start(self) -> None:
@@ -57,16 +66,16 @@ class Load:
     def stop(self) -> None:
         self._ending.set()
         self._thread.join()
-        answer = self.cluster.ask_any("POST", "/api/v1/schedules/tick/pause", {})
+        answer = self.deployment.ask_any("POST", "/api/v1/schedules/tick/pause", {})
         assert answer.status < REFUSED, answer
         if self.failure is not None:
             raise self.failure
 
     def _run(self) -> None:
         try:
-            self._begin("patient")
-            self._begin("patient")
-            while not self._ending.wait(self.chance.uniform(*START_SECONDS)):
+            for shape in self.demand.first:
+                self._begin(shape)
+            while not self._ending.wait(self.chance.uniform(*self.demand.between_seconds)):
                 self.chance.choices(DEEDS, WEIGHTS)[0](self)
         except BaseException as failure:  # the test that started this thread raises it
             self.failure = failure
@@ -74,7 +83,7 @@ class Load:
     # --- what it asks ------------------------------------------------------------------------------------------------
 
     def begin_some(self) -> None:
-        self._begin(self.chance.choice(("chain", "chain", "loops", "caller", "stubborn")))
+        self._begin(self.chance.choice(self.demand.shapes))
 
     def begin_and_cancel(self) -> None:
         execution_id = self._begin("endless")
@@ -103,10 +112,10 @@ class Load:
 
     def _insist(self, method: str, path: str, body: Any, **headers: str) -> Answer:
         """The first definite answer; a server that is gone, or is asked too much, is asked again, or another one is."""
-        deadline = time.monotonic() + WAIT_SECONDS_MAX
+        deadline = time.monotonic() + self.demand.wait_seconds_max
         while True:
-            url = self.chance.choice(self.cluster.urls)
-            answer = self.cluster.ask(url, method, path, body, **headers)
+            url = self.chance.choice(self.deployment.urls)
+            answer = self.deployment.ask(url, method, path, body, **headers)
             if answer.status and answer.status not in (429, 500, 502, 503):
                 return answer
             assert answer.status != 500, answer

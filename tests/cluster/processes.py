@@ -58,6 +58,11 @@ class Program:
             time.sleep(LOOK_SECONDS)
 
     @property
+    def is_settled(self) -> bool:
+        """Ready, or ended: not in the middle of its start."""
+        return not self.is_running or self._is_ready(self)
+
+    @property
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 

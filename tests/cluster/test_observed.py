@@ -7,7 +7,8 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.cluster.cluster import exchange, running_cluster, until
+from tests.cluster.cluster import running_cluster, until
+from tests.cluster.deployment import exchange
 from tests.cluster.playbooks import PLAYBOOKS
 from tests.test_tracing import receiving
 
