@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench fuzz crash kill acceptance-cluster million stream bulk pages lock clean $(VENV)
+.PHONY: help demo test check fmt conformance conformance-check bench sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,6 +21,7 @@ test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS a
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
 	$(PY) -m pytest -n 0 -q tests/api/test_schemathesis.py # its tests share one id, and xdist runs one test for each id
+	$(PY) -m tests.simulation.run --seeds 2000 --pairs 50 --mutants --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
 
 check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit
@@ -46,13 +47,21 @@ bench: $(VENV)/.dev ## measure; JSON on standard output
 pages: $(VENV)/.dev ## write the pages of rules and kinds from the code
 	@$(PY) scripts/pages.py
 
-fuzz: $(VENV)/.dev ## throw random bytes and playbooks at the front end, many more than `make test` does
+sim: $(VENV)/.dev ## run 10,000 fresh worlds under faults, all mutants and 1,000 crash images; some 15 minutes
+	$(PY) -m tests.simulation.run --seeds 5000 --faults-min 600000 --pairs 50 --mutants --images 1000 --jobs $(JOBS)
+
+fuzz: $(VENV)/.dev ## throw random input at whatever takes some, much more than `make test` does
 	$(PY) tests/fuzz/run.py
+	for target in bodies messages reports references; do \
+	    $(PY) tests/fuzz/run.py --target $$target --inputs 20000 || exit 1; done
 
 crash: $(VENV)/.dev ## kill -9 runs at 200 random moments and compare with an undisturbed one; some 15 minutes
 	$(PY) tests/crash/run.py
 
 MINUTES ?= 30
+soak: $(VENV)/.dev ## disturb a cluster and single processes for MINUTES, at once; one line of figures each
+	$(PY) -m tests.soak.run --deployment both --minutes $(MINUTES)
+
 kill: $(VENV)/.dev ## disturb a cluster for MINUTES (30) with kill -9, pauses and outages, then check that it kept its word
 	NOETL_KILL_MINUTES=$(MINUTES) $(PY) -m pytest -n 0 -s tests/cluster/test_kill.py $(PYTEST_ARGS)
 
