@@ -484,6 +484,22 @@ async def test_a_fork_that_the_engine_fails_on_is_refused_and_leaves_nothing(tmp
         assert [row.status for row in await parts.store.executions()] == [SUCCESS, SUCCESS]
 
 
+@pytest.mark.spec("EV-05")
+async def test_an_execution_can_be_run_again_from_the_incident_it_is_in(tmp_path, faulty):
+    async with opened(tmp_path) as parts:
+        faulty[1] = ops.Report
+        source = await run(parts, CHAIN)
+        row = await parts.store.execution(source)
+
+        request = RerunRequest(execution_id=source, at=row.head)
+        forked = await rerun(parts.desk, parts.access.read_by, request)
+        await parts.until_quiet(forked.execution_id)
+
+        assert (source, row.status) == (1, INCIDENT)
+        assert (await parts.store.execution(forked.execution_id)).status == SUCCESS
+        assert "execution.forked" in await names_of(parts, forked.execution_id)
+
+
 async def test_a_child_whose_start_the_engine_fails_on_is_an_incident_of_its_caller_which_may_try_again(
     tmp_path, faulty
 ):

@@ -35,7 +35,8 @@ from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
 from noetl.results.contract import Results
 from noetl.stores.contract import Batch, Execution, HeadMoved
 
-IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident, ops.Fork)  # all else is asked again when it is taken up
+# Whoever forks an incident goes on from there. All else is asked again when it is taken up.
+IN_AN_INCIDENT = (ops.Cancel, ops.Recover, ops.Signal, ops.Incident, ops.Fork)
 OF_THE_LIVING = (ops.Expire, ops.ChildEnded)  # for what is going on: what has ended is not read again for them
 Word = str | InternalError  # what whoever asked is told
 log = logging.getLogger("noetl.control.turn")
@@ -245,9 +246,7 @@ class Turn:
     async def _incident(self, share: Share, operation: Operation, message: str) -> list[Change]:
         """Rebuild what this operation half changed, and record the fault."""
         execution_id = operation.execution_id
-        if share.row is not None and isinstance(
-            operation, ops.Start
-        ):  # also of a fork, whose prefix says nothing alone
+        if share.row is not None and isinstance(operation, ops.Start):  # a fork too: its prefix alone is no execution
             self._unbegin(share.row)
             raise Unloadable from InternalError(message)
         rebuilt = await self.parts.executions.rebuilt(execution_id, share.events)
