@@ -21,7 +21,7 @@ test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS a
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
 	$(PY) -m pytest -n 0 -q tests/api/test_schemathesis.py # its tests share one id, and xdist runs one test for each id
-	$(PY) -m tests.simulation.run --seeds 2000 --pairs 50 --mutants --jobs $(JOBS)
+	$(PY) -m tests.simulation.run --seeds 1000 --base 1 --pairs 20 --mutants --covered-from 5000 --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
 
 check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit

@@ -15,6 +15,7 @@ from noetl.errors import DiskFull, InternalError, WrongState
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
 from noetl.stores.contract import INCIDENT, RUNNING, SUCCESS, HeadMoved
 from noetl.testing.engine import answered
+from noetl.testing.waiting import until
 from tests.control.parts import begin, log_of, names_of, opened, run, state_of, text_of
 
 CHAIN = """
@@ -594,3 +595,37 @@ async def test_a_run_in_the_parts_verifies(tmp_path):
         found = await verify(parts.store, execution_id)
 
     assert (found["status"], found["is_equal"]) == ("success", True)
+
+
+@pytest.mark.slow
+async def test_a_child_that_undoes_its_steps_after_its_caller_has_ended_is_taken_up_by_the_next_process(tmp_path):
+    slow = "{kind: python, code: 'import time; time.sleep(30)'}"
+    child = f"""\
+    workflow:
+      - step: a
+        tool: {{kind: noop}}
+        spec: {{policy: {{compensation: {{tool: {slow}}}}}}}
+        next: {{arcs: [{{step: b}}]}}
+      - {{step: b, tool: {slow}}}
+    """
+    (tmp_path / "child.yaml").write_bytes(text_of(child, "child"))
+    async with opened(tmp_path) as parts:
+        parent = await begin(parts, CALLER, folder=str(tmp_path))
+        called = await until(lambda: parts.store.children(parent))
+        await until(lambda: _has(parts, called[0].id, "b"))
+        await parts.desk.cancel(parent, "enough")
+        await until(lambda: _is(parts, parent, "cancelled"))
+
+    async with opened(tmp_path, is_working=False) as parts:
+        await parts.take_up_all()
+
+        assert (await parts.store.execution(called[0].id)).status == RUNNING
+        assert "execution.recovered" in await names_of(parts, called[0].id)
+
+
+async def _has(parts, execution_id, step):
+    return any(getattr(event, "step", "") == step for event in await log_of(parts, execution_id))
+
+
+async def _is(parts, execution_id, status):
+    return (await parts.store.execution(execution_id)).status == status

@@ -174,6 +174,18 @@ async def test_what_is_said_of_an_earlier_lease_leaves_the_later_one_alone(tmp_p
         assert team.worker.held() == [(key, 8)]
 
 
+async def test_a_job_that_was_ended_before_it_came_is_not_begun(tmp_path):
+    async with at_work(tmp_path) as team:
+        team.worker.revoked([((1, 1, -1), 7)])
+
+        await team.give(lease=7)
+        await team.office.add(job(2, lease=9))
+        await team.started("one")
+
+        assert team.worker.held() == [((1, 2, -1), 9)]
+        assert team.worker.slots.free == team.worker.slots.total - 1
+
+
 # --- servers that do not answer --------------------------------------------------------------------------------------
 
 

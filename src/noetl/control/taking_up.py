@@ -27,12 +27,18 @@ class Pump(Protocol):
 async def take_up_all(store: Store, pump: Pump) -> None:
     for status in GOING_ON:
         async for row in _rows(store, status):
-            if row.parent_id is None:
+            if await _is_outermost(store, row):
                 await _take_up(pump, row.id)
     seen: set[int] = set()
     while called := await _called_by_incidents(store, seen):  # being taken up once too often makes further ones
         for execution_id in called:
             await _take_up(pump, execution_id)
+
+
+async def _is_outermost(store: Store, row: Execution) -> bool:
+    """Nobody that is under way called it: a child may outlive its caller, as one does that undoes its steps."""
+    caller = await store.execution(row.parent_id) if row.parent_id is not None else None
+    return caller is None or caller.status not in LIVE
 
 
 async def _called_by_incidents(store: Store, seen: set[int]) -> list[int]:

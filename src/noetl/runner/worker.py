@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ from noetl.runner.waiting import first_of
 log = logging.getLogger("noetl.runner")
 
 JOBS_MAX = 10_000  # held at once, those that wait without a slot among them; more than that if there are more slots
+EARLY_MAX = 100  # revocations that are remembered for jobs that may be on their way
 RELEASES_MAX = 3  # attempts to give a job back: then its lease runs out by itself
 
 Playbooks = Callable[[str, list[list[Any]]], Awaitable[Playbook]]
@@ -77,6 +79,7 @@ class Worker:
             post=post, invoker=invoker, clock=invoker.clock, slots=self.slots, chance=chance, stopping=self._stopping
         )
         self._jobs: dict[Key, Job] = {}
+        self._early: deque[tuple[Key, int]] = deque(maxlen=EARLY_MAX)  # ended before they came
         self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
         self.on_idle: Callable[[], None] = lambda: None
         self.on_failure: Callable[[BaseException], None] | None = None  # None: a fault of ours is logged
@@ -116,6 +119,8 @@ class Worker:
             await self._give_back([(work.key, work.lease) for work in works])
             return
         for work in works:
+            if (work.key, work.lease) in self._early:
+                continue  # it was ended while it was on its way here
             self.slots.try_take()
             self._spawn(Job(work=work, lease=Lease(self.terms, self.clock, sent_at)))
 
@@ -207,10 +212,13 @@ class Worker:
             self._drop(self._jobs[key])
 
     def revoked(self, held: list[tuple[Key, int]]) -> None:
-        """The same of several, each under the lease that was ended: it may be held under another by now."""
+        """The same of several, each under the lease that was ended: it may be held under another by now, or not be here
+        yet."""
         for key, lease in held:
             if key in self._jobs and self._jobs[key].work.lease == lease:
                 self._drop(self._jobs[key])
+            else:
+                self._early.append((key, lease))
 
     def _drop(self, job: Job) -> None:
         self._let_go(job)

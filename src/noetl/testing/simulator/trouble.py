@@ -28,6 +28,7 @@ LONG_DELAY_SECONDS = (10.0, 90.0)
 POINTS_ON = 0.25  # the share of buggify points that a seed has on
 SELDOM = frozenset({"follow.slow", "doorbell.silent", "handout.none"})  # points that are seldom passed: nearly always
 SURE = 0.9
+LATE = frozenset({"follow.slow"})  # these fire when everything else is well again, too
 MOMENTS = frozenset(point.name for point in POINTS if point.is_moment)  # at these a process may die
 
 
@@ -131,7 +132,7 @@ class Trouble:
     def point(self, name: str) -> bool:
         """A buggify point is passed: whether it does the unusual thing. At some the process dies instead."""
         if self.tape.is_calm:
-            return False
+            return name in LATE and self._is_late(name)
         if name in MOMENTS:
             self._moment(name)
             return False
@@ -143,6 +144,12 @@ class Trouble:
             return False
         self.points[name] = self.points.get(name, 0) + 1
         return True
+
+    def _is_late(self, name: str) -> bool:
+        """What follows is mostly asked for when the world has healed; that it is slow then does no harm either."""
+        is_late = bool(self.rates.get("buggify")) and self.tape.stream("late").chance(POINTS_ON)
+        self.points[name] = self.points.get(name, 0) + is_late
+        return is_late
 
     def _moment(self, name: str) -> None:
         if self._strike("crash", "server.kill_at_step") is None:
