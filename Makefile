@@ -5,9 +5,11 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
+SHARES := --dist loadgroup --no-loadscope-reorder
+unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: compiling what they import takes longer than they do
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
+.PHONY: help demo test check fmt conformance conformance-check bench gate sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -17,10 +19,9 @@ demo: $(VENV)/.core ## check and run the example playbooks; installs what NoETL 
 	@$(PY) scripts/demo.py
 
 test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS and an S3-style server included
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS) || { test $$? -eq 1 && \
+	$(PY) -m pytest -n $$(($(JOBS) + 1)) $(SHARES) $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
-	$(PY) -m pytest -n 0 -q tests/api/test_schemathesis.py # its tests share one id, and xdist runs one test for each id
 	$(PY) -m tests.simulation.run --seeds 1000 --base 1 --pairs 20 --mutants --covered-from 5000 --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
 
@@ -28,7 +29,7 @@ check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --ignore=tests/integration $(PYTEST_ARGS)
+	$(PY) -m pytest -n $(JOBS) $(SHARES) -m "not slow" --ignore=tests/integration $(PYTEST_ARGS)
 	@$(PY) -m tests.spec.conformance --check
 
 fmt: $(VENV)/.dev ## format the code and repair what the linter can
@@ -41,8 +42,13 @@ conformance: $(VENV)/.dev ## write docs/conformance.md: each requirement and the
 conformance-check: $(VENV)/.dev
 	@$(PY) -m tests.spec.conformance --check
 
-bench: $(VENV)/.dev ## measure; JSON on standard output
-	@$(PY) -m bench
+bench: $(VENV)/.dev ## measure, some 20 minutes: docs/performance.md and build/bench.json; ONLY=part,… PEERS=dbos,…
+	@mkdir -p build
+	@$(PY) -m bench --output build/bench.json --page docs/performance.md \
+	    $(if $(PEERS),--peers $(PEERS)) $(if $(ONLY),--only $(ONLY))
+
+gate: $(VENV)/.dev ## a short benchmark of counts and ratios; fails if something costs a quarter more than it did
+	@$(PY) -m bench.gate
 
 pages: $(VENV)/.dev ## write the pages of rules and kinds from the code
 	@$(PY) scripts/pages.py

@@ -8,7 +8,7 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
                   running.py (runs and changes executions in this process), embedded.py (server and worker in one
                   process), cluster.py (a server of many); hosting.py is either of them at work, with embedded_host.py,
                   cluster_host.py, api_parts.py, workforces.py, starts.py, access.py, chance.py, tracing.py; serving.py
-                  puts the API on a socket
+                  puts the API on a socket; lasting.py is the event loop of all that lasts
     working/      worker processes of a cluster, and what supervises them
     issuing  scheduling  safekeeping  proving  asking   what the command line asks of a store on this machine: tokens,
                   schedules, credentials (kept, tried), executions of another process; remote/ asks a server instead

@@ -104,7 +104,7 @@ class Embedded:
         self.name = name
         self.inbox_folder = inbox_folder
         self.queue = MemoryQueue(chance.new_nonce())
-        self.catalog = Catalog(store, kinds, clock)
+        self.catalog = Catalog(store, kinds, clock, is_ours_alone=True)
         self.executions = Executions(store, self.catalog, self.results)
         self.numbering = Numbering(store)
         self.showing = Showing(observer, self.executions)

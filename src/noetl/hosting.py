@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+from noetl import lasting
 from noetl.api.app import make_app
 from noetl.api.parts import Parts
 from noetl.chance import SYSTEM
@@ -36,7 +37,12 @@ Ready = Callable[[str], None]
 
 def serve_forever(settings: Settings, on_ready: Ready) -> int:
     """Be a server until a signal ends it; 0: it drained."""
-    return asyncio.run(_serve(settings, on_ready))
+
+    def ready(url: str) -> None:
+        lasting.keep_what_is_there()
+        on_ready(url)
+
+    return lasting.run(_serve(settings, ready))
 
 
 async def _serve(settings: Settings, on_ready: Ready) -> int:

@@ -1,4 +1,7 @@
-"""Executions run and changed in this process: each function enters the event loop, does one thing and leaves."""
+"""Executions run and changed in this process: each function enters the event loop, does one thing and leaves.
+
+What only sweeping, or asking another process, needs is imported there: a run starts without it.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,21 @@ import asyncio
 import math
 import signal as signals
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from noetl.asking import ask
 from noetl.clock import SystemClock
 from noetl.config import Settings
-from noetl.control import reading, replaying, retention
+from noetl.control import reading, replaying
 from noetl.control.catalog import Loaded
 from noetl.control.inbox import Request
 from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
-from noetl.control.retention import Rule, Swept
 from noetl.embedded import Embedded, embedded, inbox_folder, results_folder
 from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
-from noetl.results.choices import results_stores_of
 from noetl.results.stores import Stores
-from noetl.stores.opening import opened_store
+
+if TYPE_CHECKING:
+    from noetl.control.retention import Swept
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
 WAIT_SECONDS = 5.0
@@ -114,6 +116,8 @@ def _change(
     try:
         return asyncio.run(changed(0.0))
     except StoreBusy as busy:
+        from noetl.asking import ask
+
         answer = ask(inbox_folder(settings), request)
         if answer is not None:
             return {**answer, "runs_in": busy.holder}
@@ -135,10 +139,12 @@ def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alo
 
     `is_alone`: nobody else keeps results in stores off this machine, so those are swept too.
     """
+    from noetl.control import retention
+    from noetl.stores.opening import opened_store
 
     async def swept() -> Swept:
         results = _results_of(settings, is_alone=is_alone)
-        rule = Rule(keep_seconds=_seconds(settings.results_keep_days if keep_days is None else keep_days))
+        rule = retention.Rule(keep_seconds=_seconds(settings.results_keep_days if keep_days is None else keep_days))
         try:
             async with opened_store(settings, is_changing=False) as store:
                 return await retention.sweep(store, results, rule, SystemClock().now(), is_dry_run=is_dry_run)
@@ -152,6 +158,8 @@ def _results_of(settings: Settings, *, is_alone: bool) -> Stores:
     """Where results are kept: beside the store, or where the servers of a cluster keep them."""
     if not settings.is_shared:
         return Stores(results_folder(settings), settings.results_stores, is_alone=is_alone)
+    from noetl.results.choices import results_stores_of
+
     return Stores(settings.home / "results", results_stores_of(settings), is_alone=is_alone, is_shared=True)
 
 

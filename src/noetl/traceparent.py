@@ -7,12 +7,14 @@ the span of, so that the worker that calls another system and the server that la
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _HEADER = re.compile(r"(?!ff)[0-9a-f]{2}-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-[0-9a-f]{2}(?P<more>-.*)?")
 _TRACE, _SPAN = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}")
 HEADER_CHARS_MAX = 256
 SPAN_BYTES = 8
+TRACES_KEPT_MAX = 1_024
 
 
 class Place(NamedTuple):
@@ -32,6 +34,7 @@ def read(header: str) -> Place | None:
     return Place(found["trace"], found["span"])
 
 
+@lru_cache(TRACES_KEPT_MAX)  # one trace has many spans
 def is_trace_id(text: str) -> bool:
     return _TRACE.fullmatch(text) is not None and text.strip("0") != ""
 

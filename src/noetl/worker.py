@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Callable
 
-from noetl import __version__
+from noetl import __version__, lasting
 from noetl.chance import SYSTEM
 from noetl.clock import Clock
 from noetl.config import Settings, cores
@@ -46,7 +46,7 @@ def start(
     if count == 1 and wanted is None:
         from noetl.working.alone import work_alone
 
-        return asyncio.run(work_alone(settings, drain_seconds=drain_seconds, on_ready=lambda: on_ready(1)))
+        return lasting.run(work_alone(settings, drain_seconds=drain_seconds, on_ready=lambda: on_ready(1)))
     from noetl.working.supervisor import supervise
 
     return asyncio.run(supervise(settings, count, drain_seconds=drain_seconds, on_ready=on_ready, wanted=wanted))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -107,6 +108,11 @@ class Noetl:
             return connection.execute(query).fetchall()
         finally:
             connection.close()
+
+    def log(self) -> list[dict[str, Any]]:
+        """Every event of the store's file, as it was written."""
+        blocks = [body for (body,) in self.rows("SELECT body FROM event_block ORDER BY execution_id, last_seq")]
+        return [event for body in blocks for event in json.loads(body if body[:1] == b"[" else zlib.decompress(body))]
 
     @property
     def variables(self) -> dict[str, str]:

@@ -1,19 +1,19 @@
 """AC-8, result references: no event is over the payload limit, and large results are kept outside the log.
 
-The limit is looked up in the store's own file, row by row, and in the lines that `noetl events` prints.
+The limit is looked up in the store's own file, event by event, and in the lines that `noetl events` prints.
 """
 
 import hashlib
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from noetl.testing.http_server import Answer, ApiServer
 from tests.acceptance.noetl import Noetl, named
 
 LIMIT_BYTES = 64 * 1024
-ROW_BYTES = "SELECT name, length(body) + length(name) FROM event"
 MARK = "needle-in-a-haystack"
 RECORDS = [{"id": number, "text": f"{MARK} {'x' * 90}"} for number in range(3000)]  # some 400 KB
 PLAYBOOK = """
@@ -56,9 +56,9 @@ def large(api: ApiServer) -> ApiServer:
 
 
 def assert_rows_within(noetl: Noetl, limit_bytes: int) -> None:
-    rows = noetl.rows(ROW_BYTES)
-    assert len(rows) > 5
-    assert [row for row in rows if row[1] > limit_bytes] == []
+    log = noetl.log()
+    assert len(log) > 5
+    assert [event["name"] for event in log if len(msgspec.json.encode(event)) > limit_bytes] == []
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import pytest
 
 from noetl.testing.http_server import Answer, ApiServer
 from tests.acceptance.noetl import Noetl, named
+from tests.stores.unpacked import unpacked
 
 # --- 1: pipe is neither needed nor supported -------------------------------------------------------------------------
 
@@ -203,7 +204,7 @@ def test_a_large_body_is_in_no_byte_of_the_store(noetl: Noetl, api: ApiServer) -
     output = named(noetl.events(), "task.done", step="fetch")[0]["payload"]["output"]
     assert found["output"]["data"] == {"status": 200}
     assert (output["status"], output["http"]["status"], output["ref"]["meta"]["bytes"] > 100_000) == ("ok", 200, True)
-    kept = {file.name: mark.encode() in file.read_bytes() for file in noetl.home.glob("noetl.db*") if file.is_file()}
+    kept = {file.name: mark.encode() in unpacked(file) for file in noetl.home.glob("noetl.db*") if file.is_file()}
     assert kept
     assert not any(kept.values()), kept
     assert any(mark.encode() in file.read_bytes() for file in noetl.results.rglob("*") if file.is_file())

@@ -43,7 +43,7 @@ def until_in_flight(api: ApiServer, path: str = "/slow") -> None:
 
 
 def until_a_task_is_recorded(noetl: Noetl) -> None:
-    until(lambda: noetl.rows("SELECT seq FROM event WHERE name = 'task.done'"), "the end of a task is in the log")
+    until(lambda: any(event["name"] == "task.done" for event in noetl.log()), "the end of a task is in the log")
 
 
 # --- one store, two processes ----------------------------------------------------------------------------------------

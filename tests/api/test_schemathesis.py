@@ -59,6 +59,7 @@ def running(tmp_path_factory) -> Iterator[Site]:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("schemathesis")  # they share one server
 @schema.parametrize()
 @settings(max_examples=EXAMPLES_MAX, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_no_answer_is_a_fault_of_ours_or_undocumented(case, running):

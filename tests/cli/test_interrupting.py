@@ -5,9 +5,11 @@ The task tells by one pipe that it has begun and waits at another to be let go, 
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -15,6 +17,8 @@ from tests.cli.running import GREET, HEAD, document, noetl
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes and signals")]
 
+SECONDS_MAX = 60.0
+LOOK_SECONDS = 0.1
 HOLD = (
     HEAD
     + """workload: {began: "", go: ""}
@@ -58,7 +62,18 @@ class Held:
             cwd=self.home,
             env={**os.environ, "NOETL_HOME": str(self.home / ".noetl")},
         )
-        self.began.read_text()  # until the task has begun
+        self._await_begun()
+
+    def _await_begun(self):
+        """Open it without waiting for the other end: a run that dies before its task is a failure, not a wait."""
+        pipe = os.open(self.began, os.O_RDONLY | os.O_NONBLOCK)
+        deadline = time.monotonic() + SECONDS_MAX
+        try:
+            while not select.select([pipe], [], [], LOOK_SECONDS)[0]:
+                assert self.process.poll() is None, self.process.communicate()
+                assert time.monotonic() < deadline, "the task has not begun"
+        finally:
+            os.close(pipe)
 
     def run(self):
         self.start("run", "hold.yaml", "--set", f"began={self.began}", "--set", f"go={self.go}", "--format", "json")
@@ -68,7 +83,7 @@ class Held:
 
     def ended(self):
         """Exit code, standard output, standard error."""
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=SECONDS_MAX)
         return self.process.returncode, out, err
 
 
@@ -160,7 +175,7 @@ def test_following_ends_with_the_execution(held):
     )
     first = follower.stdout.readline()
     held.let_go()
-    rest, _ = follower.communicate(timeout=60)
+    rest, _ = follower.communicate(timeout=SECONDS_MAX)
 
     assert "playbook.execution.requested" in first
     assert "playbook.processed" in rest.splitlines()[-1]

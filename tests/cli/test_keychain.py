@@ -12,6 +12,7 @@ import pytest
 
 from noetl.keychain.sealing import Key
 from tests.cli.running import HEAD, document, noetl
+from tests.stores.unpacked import unpacked
 
 PLANTED = "planted-s3cret-value"
 PROBE = (
@@ -67,7 +68,7 @@ def test_a_credential_from_standard_input_is_kept_encrypted_and_listed_without_i
     assert [row[fact] for fact in facts] == ["api", "bearer", 1, "stored", ["token"], None]
     files = list((tmp_path / ".noetl").iterdir())
     assert {path.name for path in files} == {"keychain.db", "keychain.keys", ".gitignore"}
-    assert all(PLANTED.encode() not in path.read_bytes() for path in files)
+    assert all(PLANTED.encode() not in unpacked(path) for path in files)
 
 
 @pytest.mark.spec("KC-05")
@@ -210,7 +211,7 @@ def test_a_run_uses_what_is_stored_and_writes_it_nowhere(tmp_path):
     assert PLANTED not in said(done)
     files = [path for path in (tmp_path / ".noetl").rglob("*") if path.is_file()]
     assert len(files) > 2
-    assert all(PLANTED.encode() not in path.read_bytes() for path in files)
+    assert all(PLANTED.encode() not in unpacked(path) for path in files)
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from noetl import __version__
 from noetl.cli import exits
 from noetl.cli import main as run_main
-from noetl.cli.main import SPELT_ELSEWHERE, VERBS, Verb, noetl
+from noetl.cli.group import noetl
+from noetl.cli.main import SPELT_ELSEWHERE, VERBS, Verb
 
 FULL = Path("/dev/full")
 

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from noetl.cli import exits
-from noetl.cli.main import VERBS, _load, main
+from noetl.cli.group import _load
+from noetl.cli.main import VERBS, main
 from tests.cli.cutting_proxy import cutting
 from tests.cli.remote_server import serving
 from tests.cli.running import BAD, FAIL, GREET, HEAD, LOOP, WAIT, document, noetl

@@ -79,7 +79,10 @@ class OnCluster(Noetl):
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Read the store's tables themselves, not through NoETL."""
         with psycopg.connect(self.cluster.postgres.url) as connection:
-            return connection.execute(query.replace("length(body)", "length(body::text)")).fetchall()
+            return connection.execute(query).fetchall()
+
+    def log(self) -> list[dict[str, Any]]:
+        return [body for (body,) in self.rows("SELECT body FROM event ORDER BY execution_id, seq")]
 
     def leave(self) -> None:
         """End what the test left running, and empty the store."""

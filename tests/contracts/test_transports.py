@@ -27,7 +27,7 @@ def nats_url() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.xdist_group("services")
+@pytest.mark.xdist_group("transports")  # they share one server
 class TestNats(TransportSuite):
     @pytest.fixture(autouse=True)
     def _on(self, nats_url: str) -> None:

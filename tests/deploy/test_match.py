@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from noetl.cli.main import noetl
+from noetl.cli.group import noetl
 from noetl.config import SETTINGS
 from tests.deploy.texts import CHART, PAGES, VARIABLE, command_lines, command_lines_in_prose, files
 

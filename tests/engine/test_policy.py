@@ -1,8 +1,11 @@
 """After a tool answered: which rule decides, and what each directive does."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+from noetl.engine import pipeline
 from noetl.engine.output import ERROR_KINDS, Output, failure
 from noetl.testing.engine import Engine
 from tests.engine.books import engine, ran
@@ -125,7 +128,8 @@ def test_jump_goes_on_at_a_task_of_the_same_step_run() -> None:
 
 @pytest.mark.spec("TK-09", "TK-19")
 @pytest.mark.slow
-def test_an_endless_jump_fails_at_the_limit_with_a_clear_error() -> None:
+def test_an_endless_jump_fails_at_the_limit_with_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "TASK_RUNS_MAX", 1_000)  # a hundredth of it: the way there is the same all along
     made = engine(
         """
         workflow:
@@ -138,13 +142,19 @@ def test_an_endless_jump_fails_at_the_limit_with_a_clear_error() -> None:
     )
     made.start()
 
-    made.run_job(1, -1, tasks=200_000)
+    made.run_job(1, -1, tasks=2_000)
 
     error = made.state.error
     assert made.status == "failed"
     assert (error["kind"], error["task"]) == ("jump_limit", "a")
-    assert "100000 tasks; does a jump ever end?" in error["message"]
-    assert len(made.invocations) == 100_000
+    assert "1000 tasks; does a jump ever end?" in error["message"]
+    assert len(made.invocations) == 1_000
+
+
+def test_the_limit_of_jumps_is_the_one_that_the_page_names() -> None:
+    page = Path(__file__).parents[2].joinpath("docs/engine.md").read_text(encoding="utf-8")
+
+    assert f"pipeline may run {pipeline.TASK_RUNS_MAX:,} tasks; then it fails with `jump_limit`" in page
 
 
 # --- retry -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 import pytest
 
-from noetl.expressions import FILTERS, FUNCTIONS, TESTS, EvaluationFault, parse
+from noetl.expressions import FUNCTIONS, EvaluationFault, parse
+from noetl.expressions.filters import FILTERS, TESTS
 from noetl.expressions.methods import FUNCTION_TABLE
 
 SCOPE: dict[str, object] = {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noetl.expressions import FILTERS, TESTS, EvaluationFault, TemplateSyntaxFault, constant, decide, parse, rename
-from noetl.expressions.filters import REMOVED
+from noetl.expressions import EvaluationFault, TemplateSyntaxFault, constant, decide, parse, rename
+from noetl.expressions.filters import FILTERS, REMOVED, TESTS
 from noetl.expressions.methods import MAPPING_HINTS, TEXT_METHODS
 
 EXAMPLES = int(os.environ.get("NOETL_FUZZ_EXAMPLES", "0")) or 1000

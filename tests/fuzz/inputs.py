@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from noetl.dsl.shapes import SHAPES
-from noetl.expressions import FILTERS
+from noetl.expressions.filters import FILTERS
 
 ROOT = Path(__file__).parent.parent.parent
 TOKENS = (

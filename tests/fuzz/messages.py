@@ -81,7 +81,7 @@ class Messages:
 
 
 def report_of(chance: random.Random) -> dict[str, Any]:
-    """A report as a worker sends it."""
+    """A message with a report, as a worker sends it."""
     place = {"run": chance.randrange(1, JOBS + 1), "iter": -1, "lease": chance.randrange(1, 5)}
     at = {"ts": 1.0, **place, "task": "fetch", "visit": 1, "attempt": 1}
     output = {"status": "ok", "data": 1, "ref": None, "error": None, "meta": {}}
@@ -91,4 +91,5 @@ def report_of(chance: random.Random) -> dict[str, Any]:
         {"name": "task.done", **at, "do": "continue", "output": output},
         {"name": "step.done", "ts": 1.0, **place, "step": "load", "output": output},
     ]
-    return {"v": wire.VERSION, "session": "SESSION", "execution_id": 7, **place, "n": 1, "events": events}
+    report = {"execution_id": 7, **place, "n": 1, "events": events}
+    return {"v": wire.VERSION, "session": "SESSION", "reports": [report]}

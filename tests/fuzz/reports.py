@@ -95,7 +95,6 @@ class Reports:
 def changed_report(chance: random.Random, letter: ops.Report, changes: int) -> ops.Report | None:
     """A report with something changed in it, as a server would take it off the wire; None: it is refused there."""
     said: dict[str, Any] = {
-        "v": wire.VERSION,
         "execution_id": letter.execution_id,
         "run": letter.run,
         "iter": letter.iter,
@@ -106,8 +105,9 @@ def changed_report(chance: random.Random, letter: ops.Report, changes: int) -> o
     for _ in range(changes):
         events = changed(chance, events)
     try:
-        asked = decoded(wire.REPORT, msgspec.json.encode({**said, "events": events}))
+        asked = decoded(wire.REPORT, msgspec.json.encode({"v": wire.VERSION, "reports": [{**said, "events": events}]}))
     except (Refused, OverflowError, TypeError, ValueError):
         return None
     assert isinstance(asked, wire.Reporting)
-    return asked.report()
+    (report,) = asked.reports
+    return report.report()

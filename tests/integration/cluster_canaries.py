@@ -17,6 +17,7 @@ from psycopg import sql
 from noetl.testing.services import Restartable, running_nats
 from tests.cluster.cluster import Cluster, start_all, until
 from tests.integration.canaries import files_below
+from tests.stores.unpacked import unpacked
 
 LEASE_SECONDS = 15.0
 LOOKS = ("", "/summary", "/events?limit=1000", "/state", "/verify")
@@ -141,7 +142,7 @@ def written(cluster: Cluster, *but: str) -> Iterator[tuple[str, bytes]]:
     """Every file of the cluster: logs, homes, what JetStream keeps; but those of these names."""
     for path in files_below(cluster.folder):
         if path.name not in but:
-            yield str(path.relative_to(cluster.folder)), path.read_bytes()
+            yield str(path.relative_to(cluster.folder)), unpacked(path)
 
 
 def processes(cluster: Cluster) -> Iterator[tuple[str, bytes]]:

@@ -1,15 +1,20 @@
 """Real PostgreSQL, NATS and S3-style storage for this folder: one server per session, one database per module.
 
-Under xdist the whole folder goes to one worker (`--dist loadgroup`, as the Makefile says), so that the session is one.
+Under xdist each worker is a session, with servers of its own (PostgreSQL starts for one CPU second, NATS for a tenth),
+and a module goes to one worker as a whole (`--dist loadgroup`, as the Makefile says), so that it has its database and
+its order to itself, while modules that wait do so beside each other.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+import pytest_asyncio
 from psycopg import sql
 
+from noetl.control import rescue, shared_following, shared_sitting
+from noetl.stores.postgres import PostgresStore
 from noetl.testing.services import Bucket, running_nats, running_postgres, running_s3
 
 HERE = Path(__file__).parent
@@ -27,7 +32,7 @@ pytest.register_assert_rewrite(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("services"))
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(HERE).as_posix()))
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +61,21 @@ def database_url(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         yield postgres_url.replace("/postgres?", f"/{name}?")
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest_asyncio.fixture
+async def eye(database_url: str) -> AsyncIterator[PostgresStore]:
+    """A store over the same database, which nobody disturbs."""
+    store = await PostgresStore.open(database_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a server takes half a minute for otherwise: the same waits, shorter."""
+    for room in (shared_sitting, rescue):
+        monkeypatch.setattr(room, "FOLLOW_SECONDS", 1.0)
+    monkeypatch.setattr(rescue, "SWEEP_SECONDS", 0.1)
+    monkeypatch.setattr(rescue, "ORPHAN_SECONDS", 2.0)
+    monkeypatch.setattr(shared_following, "RETRY_SECONDS", 0.1)

@@ -88,9 +88,9 @@ class FaultyConnections:
         return await self._faults.around(lambda: self._connections.change(statement, values))
 
     @asynccontextmanager
-    async def connection(self):
-        async with self._connections.connection() as connection:
-            yield connection
+    async def line(self):
+        async with self._connections.line() as line:
+            yield line
 
     async def close(self) -> None:
         await self._connections.close()

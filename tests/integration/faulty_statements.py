@@ -1,5 +1,5 @@
-"""Connections to PostgreSQL of which one chosen statement fails, and the connection with it: before the statement was
-sent, or after it was done and before anybody knew. For tests of what servers make of it."""
+"""Connections to PostgreSQL of which one chosen round trip fails, and the connection with it: before its statements
+were sent, or after they were done and before anybody knew. For tests of what servers make of it."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +10,14 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
+from noetl.stores.postgres_line import Line
+
 BEFORE, AFTER = "before", "after"
 is_watched: ContextVar[bool] = ContextVar("is_watched", default=True)
 
 
 class Statements:
-    """The statements of all connections, counted from when they are armed; the one with the number `k` fails."""
+    """The round trips of all connections, counted from when they are armed; the one with the number `k` fails."""
 
     def __init__(self) -> None:
         self.k = 0
@@ -27,7 +29,7 @@ class Statements:
         """Count anew; 0: none fails."""
         self.k, self.moment, self.count = k, moment, 0
 
-    async def around(self, connection: AsyncConnection[Any], call: Callable[[], Awaitable[Any]]) -> Any:
+    async def around(self, connection: AsyncConnection[Any] | Line, call: Callable[[], Awaitable[Any]]) -> Any:
         if not is_watched.get():
             return await call()
         self.count += 1
@@ -52,13 +54,17 @@ def unwatched() -> Iterator[None]:
 
 @contextmanager
 def counted() -> Iterator[Statements]:
-    """Every statement of the process."""
+    """Every round trip of the process."""
     statements = Statements()
-    real = AsyncConnection.execute
+    real, real_asked = AsyncConnection.execute, Line._asked
 
     async def execute(connection: AsyncConnection[Any], *given: Any, **options: Any) -> Any:
         return await statements.around(connection, lambda: real(connection, *given, **options))
 
+    async def asked(line: Line, questions: Any) -> Any:
+        return await statements.around(line, lambda: real_asked(line, questions))
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AsyncConnection, "execute", execute)
+        patch.setattr(Line, "_asked", asked)
         yield statements

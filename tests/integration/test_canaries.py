@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests.integration.canaries import KINDS, SHAPES, canaries, credentials, files_below, forms, playbook, sightings
+from tests.stores.unpacked import unpacked
 
 
 class Mirror(BaseHTTPRequestHandler):
@@ -110,7 +111,7 @@ def test_no_byte_of_a_secret_is_written_or_printed(
     assert found["status"] == "success", found["error"]
     told = [done.stdout, done.stderr, *said, *(part for look in looks for part in (look.stdout, look.stderr))]
     assert [sightings(data, planted) for data in told] == [[]] * len(told)
-    written = {str(path.relative_to(home)): sightings(path.read_bytes(), planted) for path in files_below(home)}
+    written = {str(path.relative_to(home)): sightings(unpacked(path), planted) for path in files_below(home)}
     assert {name: seen for name, seen in written.items() if seen} == {}
     outcomes = [json.loads(line) for line in looks[0].stdout.splitlines()]
     if kind in ("python", "shell", "script", "http", "postgres", "duckdb", "workbook"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from noetl.testing.http_server import Answer, running_api
+from tests.stores.unpacked import unpacked
 
 CANARY = "CANARY-s3cr3t-99887766"
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: signed}\n"
@@ -56,7 +57,7 @@ def written(folder, keychain, rest=CALL):
 
 def assert_unseen(folder, *runs):
     """Neither what was printed nor a byte of the home shows the canary."""
-    stored = b"".join(file.read_bytes() for file in (folder / "home").rglob("*") if file.is_file())
+    stored = b"".join(unpacked(file) for file in (folder / "home").rglob("*") if file.is_file())
     assert CANARY.encode() not in stored
     assert [done for done in runs if CANARY in done.stdout + done.stderr] == []
 

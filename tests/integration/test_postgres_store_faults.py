@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from noetl.errors import RequestError, StoreUnusable, Unreachable
-from noetl.stores import postgres_database
+from noetl.stores import postgres_line
 from noetl.stores.contract import Batch
 from noetl.stores.postgres import PostgresStore
 from noetl.stores.shared import ACCEPTED, DUPLICATE, FINAL, QueueChanges
@@ -85,7 +85,7 @@ async def test_whoever_is_cancelled_while_it_waits_for_a_lock_leaves_no_lock(sto
 async def test_a_server_that_does_not_answer_is_given_up(store, transaction, monkeypatch):
     execution_id, _ = await start(store)
     await transaction.begin([execution_id], [])
-    monkeypatch.setattr(postgres_database, "ANSWER_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(postgres_line, "ANSWER_SECONDS_MAX", 0.2)
 
     with pytest.raises(Unreachable, match="does not answer"):
         await store.following([execution_id], 5.0)

@@ -8,15 +8,13 @@ import asyncio
 import logging
 import random
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from noetl.control import rescue, shared_following, shared_sitting
 from noetl.control.live import folded
 from noetl.control.verify import verify
 from noetl.engine.events import NAMES
@@ -97,22 +95,9 @@ workflow: [{step: only, tool: [{name: long, kind: noop,
 
 
 @pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes half a minute otherwise: the same waits, shorter."""
-    for room in (shared_sitting, rescue):
-        monkeypatch.setattr(room, "FOLLOW_SECONDS", 1.0)
-    monkeypatch.setattr(rescue, "SWEEP_SECONDS", 0.1)
-    monkeypatch.setattr(rescue, "ORPHAN_SECONDS", 2.0)
-    monkeypatch.setattr(shared_following, "RETRY_SECONDS", 0.1)
+def short_parks(short_waits: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that waits is parked early, so that parking is under fire too."""
     monkeypatch.setattr(execute, "PARK_AFTER_SECONDS", 0.2)
-
-
-@pytest_asyncio.fixture
-async def eye(database_url: str) -> AsyncIterator[PostgresStore]:
-    """The same store, without faults."""
-    store = await PostgresStore.open(database_url)
-    yield store
-    await store.close()
 
 
 async def insisted(ask: Callable[[], Any]) -> Any:
@@ -157,10 +142,10 @@ async def told(eye: PostgresStore, execution_id: int) -> str:
 
 
 PLANS = [
-    pytest.param(lambda seed: mixed(seed, {BEFORE: 0.1}), id="before"),
-    pytest.param(lambda seed: mixed(seed, {AFTER: 0.1}), id="after"),
-    pytest.param(lambda seed: mixed(seed, {LATE: 0.1}), id="late"),
-    pytest.param(lambda seed: mixed(seed, {BEFORE: 0.07, AFTER: 0.07, LATE: 0.07}), id="all"),
+    pytest.param(lambda seed: mixed(seed, {BEFORE: 0.2}), id="before"),
+    pytest.param(lambda seed: mixed(seed, {AFTER: 0.2}), id="after"),
+    pytest.param(lambda seed: mixed(seed, {LATE: 0.2}), id="late"),
+    pytest.param(lambda seed: mixed(seed, {BEFORE: 0.1, AFTER: 0.1, LATE: 0.1}), id="all"),
 ]
 
 

@@ -22,6 +22,7 @@ from noetl.control.retention import Rule, sweep
 from noetl.results.stores import NoCredentials, Stores
 from noetl.stores.memory import MemoryStore
 from noetl.testing.services import Bucket
+from tests.stores.unpacked import unpacked
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: t}\n"
 ROWS = 900
@@ -185,7 +186,7 @@ def test_a_playbooks_own_store_is_read_by_those_who_declare_its_credential(
     stranger = run(tmp_path, READER, rows_ref=reference)
     assert (stranger["status"], stranger["error"]["kind"]) == ("failed", "auth")
     assert '"own"' in stranger["error"]["message"]
-    assert [file for file in tmp_path.rglob("*") if file.is_file() and CANARY.encode() in file.read_bytes()] == []
+    assert [file for file in tmp_path.rglob("*") if file.is_file() and CANARY.encode() in unpacked(file)] == []
 
 
 @pytest.mark.spec("TL-05")

@@ -7,13 +7,10 @@ A sample of the statements; NOETL_SWEEP=all takes each single one.
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
-from noetl.control import rescue, shared_following, shared_sitting
 from noetl.control.live import folded
 from noetl.control.verify import verify
 from noetl.engine.events import StepDone
@@ -23,7 +20,7 @@ from noetl.stores.postgres import PostgresStore
 from tests.integration.faulty_statements import AFTER, BEFORE, Statements, counted, unwatched
 from tests.integration.servers import Server, serving
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_waits")]
 
 STEPS = 50
 RUNS_PER_SAMPLE = 20
@@ -40,24 +37,6 @@ BODY = "\nworkflow:\n" + "".join(
     + (f"    next: {{arcs: [{{step: s{number + 1}}}]}}\n" if number < STEPS else "")
     for number in range(1, STEPS + 1)
 )
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes half a minute otherwise: the same waits, shorter."""
-    for room in (shared_sitting, rescue):
-        monkeypatch.setattr(room, "FOLLOW_SECONDS", 1.0)
-    monkeypatch.setattr(rescue, "SWEEP_SECONDS", 0.1)
-    monkeypatch.setattr(rescue, "ORPHAN_SECONDS", 2.0)
-    monkeypatch.setattr(shared_following, "RETRY_SECONDS", 0.1)
-
-
-@pytest_asyncio.fixture
-async def eye(database_url: str) -> AsyncIterator[PostgresStore]:
-    """The same store, which nobody disturbs."""
-    store = await PostgresStore.open(database_url)
-    yield store
-    await store.close()
 
 
 async def ran(server: Server, eye: PostgresStore, key: str) -> Execution:

@@ -7,6 +7,7 @@ import pytest
 
 from noetl.expressions import parse
 from tests.runner.runs import Ran, run
+from tests.stores.unpacked import unpacked
 
 CANARY = "CANARY-s3cr3t-99887766"
 ENTRY = {
@@ -51,7 +52,7 @@ def test_what_a_template_made_of_a_secret_is_redacted(tmp_path: Path, expression
 
     ran = echoed(tmp_path, "{{ " + expression + " }}")
 
-    stored = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    stored = b"".join(unpacked(file) for file in tmp_path.rglob("*") if file.is_file())
     assert ran.status == "success", ran.summary
     for text in made:
         assert text not in json.dumps([ran.summary, ran.log])

@@ -45,6 +45,14 @@ workflow:
   - step: start
     tool: {kind: python, code: "result = 'x' * (SIZE // 2 - 200)", set: {ctx.kept: "{{ output.data }}"}}
 """
+AHEAD = """
+workflow:
+  - step: start
+    tool: {kind: noop}
+    next: {arcs: [{step: second}]}
+  - step: second
+    tool: {kind: noop, input: {text: "{{ 'x' * SIZE }}"}}
+"""
 BODIES = {
     "a task": PLAIN,
     "a workbook call": WORKBOOK,
@@ -94,6 +102,15 @@ def test_no_row_is_over_the_limit_however_large_the_payload(tmp_path: Path, limi
         ran = run(tmp_path / str(number), limited(limit, body, size))
 
         assert largest_row(ran) <= limit, size
+
+
+@pytest.mark.spec("RS-01")
+@pytest.mark.parametrize("size", [900, 1000, 1100, 2000])
+def test_no_row_of_a_job_that_ran_ahead_is_over_a_small_limit(tmp_path: Path, size: int) -> None:
+    ran = run(tmp_path, limited(2048, AHEAD, size))
+
+    assert ran.status == "success", ran.error
+    assert largest_row(ran) <= 2048
 
 
 @pytest.mark.spec("RS-06")

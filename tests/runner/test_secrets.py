@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.runner.runs import Ran, run
+from tests.stores.unpacked import unpacked
 
 CANARY = "CANARY-s3cr3t-99887766"
 HEAD = "keychain: [{name: tok, kind: secret_manager}]\n"
@@ -17,7 +18,7 @@ def credential(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_unseen(folder: Path, ran: Ran) -> None:
-    stored = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    stored = b"".join(unpacked(file) for file in folder.rglob("*") if file.is_file())
     shown = json.dumps([ran.summary, ran.log])
     for form in (CANARY, CANARY[::-1], CANARY.upper(), CANARY[:16]):
         assert form.encode() not in stored, form

@@ -17,19 +17,57 @@ from tests.simulation.fleet import processes
 SEEDS_MAX = 5_000  # of all shapes of a mutant
 STRIDE = 19  # so that small and large worlds are among the first
 
+# The share of `make test` has the same seeds every time, and what caught a mutant there mostly catches it again: it is
+# tried first, and all hunts together take some 35 CPU seconds instead of 150. A number out of date costs one run;
+# `make sim` has other seeds and begins its search from nothing. Left out are those that are caught early anyway.
+KNOWN_BASE = 1
+KNOWN = {
+    "E-norebuildcp": 9,
+    "cancelqueued": 13,
+    "childleft": 13,
+    "childtwice": 25,
+    "childunheard": 25,
+    "dropped": 61,
+    "epochreuse": 15,
+    "forkedbetween": 9,
+    "gonenotdropped": 43,
+    "indexskipped": 24,
+    "keybylease": 15,
+    "loopgoeson": 37,
+    "lostjob": 200,
+    "nodeadlines": 174,
+    "nofence": 38,
+    "norescue": 8,
+    "notadmitted": 54,
+    "ownclock": 92,
+    "parentuntold": 25,
+    "parkforgotten": 25,
+    "patchlost": 29,
+    "prevlost": 75,
+    "redone": 13,
+    "signalunrecorded": 204,
+    "stalecache": 19,
+    "stalesnapshot": 24,
+    "statuskept": 16,
+    "uncheckedresult": 151,
+    "windowless": 11,
+    "workerlive": 26,
+}
+
 
 class Hunt(msgspec.Struct, frozen=True, kw_only=True):
     """What came of looking for one mutant. `invariant` empty: it was not caught."""
 
     name: str
     seeds: int
+    number: int = 0  # of the case that caught it
     invariant: str = ""
     others: Counter[str] = msgspec.field(default_factory=Counter)  # what it broke besides
     seconds: float = 0.0
 
     def told(self) -> str:
         others = ", ".join(f"{name} {count}" for name, count in sorted(self.others.items()))
-        figures = f"{self.name:16} {self.seeds:5} seeds {self.seconds:5.1f} s"
+        figures = f"{self.name:16} {self.seeds:5} seeds {self.seconds:5.1f} s  case {self.number:4}"
         return f"    {figures}  {self.invariant or 'NOT CAUGHT':10} {others and f'(also {others})'}".rstrip()
 
 
@@ -53,11 +91,12 @@ def hunted(asked: tuple[str, int, int]) -> Hunt:
     name, base, seeds_max = asked
     others: Counter[str] = Counter()
     seeds, begun = 0, time.monotonic()
-    for case in cases(MUTANTS[name], base, seeds_max):
+    for number, case in numbered(name, base, seeds_max):
         seeds += 1
         broken = broken_by(name, case)
         if broken in MUTANTS[name].caught_by:
-            return Hunt(name=name, seeds=seeds, invariant=broken, others=others, seconds=time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            return Hunt(name=name, seeds=seeds, number=number, invariant=broken, others=others, seconds=seconds)
         if broken:
             others[broken] += 1
     return Hunt(name=name, seeds=seeds, others=others, seconds=time.monotonic() - begun)
@@ -70,6 +109,12 @@ def broken_by(name: str, case: Case) -> str:
     if found is None or run(case).violation is not None:
         return ""
     return found.invariant
+
+
+def numbered(name: str, base: int, seeds_max: int) -> list[tuple[int, Case]]:
+    """All cases with their numbers, the one that is known to catch this mutant first."""
+    known = KNOWN.get(name) if base == KNOWN_BASE else None
+    return sorted(enumerate(cases(MUTANTS[name], base, seeds_max), 1), key=lambda one: one[0] != known)
 
 
 def cases(mutant: Mutant, base: int, seeds_max: int) -> Iterator[Case]:

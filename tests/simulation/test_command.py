@@ -15,9 +15,8 @@ def forgetful(monkeypatch):
     """A product that forgets to queue the second step of every execution."""
     note = Turn._note
 
-    def forget(self, change):
-        if not isinstance(change, JobAdded) or change.key[1] != 2:
-            note(self, change)
+    def forget(self, changes):
+        return note(self, [one for one in changes if not isinstance(one, JobAdded) or one.key[1] != 2])
 
     monkeypatch.setattr(Turn, "_note", forget)
     return monkeypatch

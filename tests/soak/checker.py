@@ -12,6 +12,7 @@ import hashlib
 import json
 import sqlite3
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -53,9 +54,9 @@ def check_executions(
 
 def check_strays(report: Report, connection: sqlite3.Connection) -> None:
     (strays,) = connection.execute(
-        "SELECT count(*) FROM event WHERE execution_id NOT IN (SELECT id FROM execution)"
+        "SELECT count(*) FROM event_block WHERE execution_id NOT IN (SELECT id FROM execution)"
     ).fetchone()
-    report.demand(strays == 0, f"{strays} events belong to no execution", LOST)
+    report.demand(strays == 0, f"{strays} blocks of events belong to no execution", LOST)
 
 
 def executions_of(connection: sqlite3.Connection) -> list[Execution]:
@@ -66,18 +67,24 @@ def executions_of(connection: sqlite3.Connection) -> list[Execution]:
 
 
 def events_of(connection: sqlite3.Connection, execution_id: int, results: "Results") -> list[Event]:
-    """The log, whole: the columns win over the body, so that one that disagrees is found."""
-    rows = connection.execute(
-        "SELECT seq, name, run, iter, body FROM event WHERE execution_id = ? ORDER BY seq", (execution_id,)
-    )
-    log = [row_of(*row) for row in rows]
+    """The log, whole."""
+    log = [event_of(seq, body) for seq, body in bodies_of(connection, execution_id)]
     results.fill_in(execution_id, log)
     return log
 
 
-def row_of(seq: int, name: str, run: int, iter_: int, text: bytes) -> Event:
-    body = json.loads(text)
-    return {**body, "seq": seq, "name": name, "run": run, "iter": iter_, "lease": body.get("lease", 0), "body": body}
+def bodies_of(connection: sqlite3.Connection, execution_id: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each event as it was written, and its number: a block is named by that of its last one."""
+    blocks = connection.execute(
+        "SELECT last_seq, body FROM event_block WHERE execution_id = ? ORDER BY last_seq", (execution_id,)
+    )
+    for last_seq, block in blocks:
+        bodies = json.loads(block if block.startswith(b"[") else zlib.decompress(block))
+        yield from enumerate(bodies, last_seq - len(bodies) + 1)
+
+
+def event_of(seq: int, body: dict[str, Any]) -> Event:
+    return {"run": 0, "iter": -1, "lease": 0, **body, "seq": seq, "body": body}
 
 
 class Results:

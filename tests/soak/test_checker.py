@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.record import DOUBLED, LIMIT, LIVING, LOST
-from tests.soak.checker import check
+from tests.soak.checker import bodies_of, check
 from tests.soak.commands import Commands
 from tests.soak.figures import ROOT
 
@@ -38,14 +38,21 @@ class Kept:
         with closing(sqlite3.connect(self.home / "noetl.db")) as connection, connection:
             return connection.execute(statement, values).fetchall()
 
+    def log(self, execution_id):
+        """(seq, body) of each event."""
+        with closing(sqlite3.connect(self.home / "noetl.db")) as connection:
+            return list(bodies_of(connection, execution_id))
+
+    def keep(self, execution_id, log):
+        """Make these (seq, body) the log, each a block of its own."""
+        self.execute("DELETE FROM event_block WHERE execution_id = ?", execution_id)
+        for seq, body in log:
+            self.execute("INSERT INTO event_block VALUES (?, ?, ?)", execution_id, seq, json.dumps([body]).encode())
+
     def rewrite(self, execution_id, change):
         """Replace a log by what `change` makes of its (name, body) pairs; seq and head follow."""
-        rows = self.execute("SELECT name, body FROM event WHERE execution_id = ? ORDER BY seq", execution_id)
-        changed = change([(name, json.loads(body)) for name, body in rows])
-        self.execute("DELETE FROM event WHERE execution_id = ?", execution_id)
-        for seq, (name, body) in enumerate(changed, 1):
-            at = (body.get("run", 0), body.get("iter", -1), json.dumps(body).encode())
-            self.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", execution_id, seq, name, *at)
+        changed = change([(body["name"], body) for _, body in self.log(execution_id)])
+        self.keep(execution_id, enumerate((body for _, body in changed), 1))
         self.execute("UPDATE execution SET head = ? WHERE id = ?", len(changed), execution_id)
 
 
@@ -85,15 +92,15 @@ def stored_file(kept):
 
 
 def lose_an_event(kept):
-    kept.execute("DELETE FROM event WHERE execution_id = ? AND seq = 7", LOOPS)
+    kept.keep(LOOPS, [(seq, body) for seq, body in kept.log(LOOPS) if seq != 7])
 
 
 def lose_the_last_events(kept):
-    kept.execute("DELETE FROM event WHERE execution_id = ? AND name = 'playbook.processed'", LOOPS)
+    kept.keep(LOOPS, [(seq, body) for seq, body in kept.log(LOOPS) if body["name"] != "playbook.processed"])
 
 
 def lose_an_execution(kept):
-    kept.execute("DELETE FROM event WHERE execution_id = ?", LOOPS)
+    kept.execute("DELETE FROM event_block WHERE execution_id = ?", LOOPS)
     kept.execute("DELETE FROM execution WHERE id = ?", LOOPS)
 
 

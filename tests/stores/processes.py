@@ -9,14 +9,14 @@ from contextlib import contextmanager
 SECONDS_MAX = 60
 
 OPENING = """
-import asyncio, os, pathlib, resource, sys
+import asyncio, os, pathlib, random, resource, sys
 from noetl.engine.events import LoopIterationDone, StepStarted
 from noetl.errors import NoetlError
 from noetl.stores.contract import RUNNING, Append, Batch, Execution
 from noetl.stores.sqlite import SqliteStore
 
 def batch(execution_id, seq, count=1):
-    events = [StepStarted(ts=1.0, run=seq + number, step="a" * 100) for number in range(count)]
+    events = [StepStarted(ts=1.0, run=seq + number, step=random.randbytes(50).hex()) for number in range(count)]
     return Batch(appends=[Append(execution_id=execution_id, first_seq=seq, events=events, status=RUNNING)])
 
 def execution(execution_id):

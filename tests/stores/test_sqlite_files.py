@@ -152,7 +152,7 @@ async def test_a_damaged_page_is_an_error_with_what_to_do(path):
 async def test_an_event_that_this_version_does_not_know_is_named(path, store, body):
     execution_id = await begin(store, [started(1)])
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE event SET body = ?", (body,))
+        database.execute("UPDATE event_block SET body = ?", (b"[" + body + b"]",))
     database.close()
 
     with pytest.raises(StoreUnusable, match=rf"event {execution_id}-1 cannot be read"):

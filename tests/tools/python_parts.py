@@ -11,13 +11,18 @@ from noetl.tools.contract import Tool, ToolSettings
 
 KIND = python.KIND
 CREDENTIALS = {"pg": {"password": "p"}, "api": {"token": "t"}}
-ONE_SLOT = ToolSettings(process_slots=1, result_bytes_max=64 * 1024)
 
 
 @asynccontextmanager
 async def one_slot_tool() -> AsyncIterator[Tool]:
     """One slot, so that each call of a test meets the child that the call before it left."""
-    tool = python.make(hands(settings=ONE_SLOT))
+    async with slots_tool(1) as tool:
+        yield tool
+
+
+@asynccontextmanager
+async def slots_tool(slots: int) -> AsyncIterator[Tool]:
+    tool = python.make(hands(settings=ToolSettings(process_slots=slots, result_bytes_max=64 * 1024)))
     try:
         yield tool
     finally:

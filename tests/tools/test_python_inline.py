@@ -86,6 +86,22 @@ async def test_inline_code_over_its_time_is_abandoned_and_when_it_holds_all_slot
     assert after.data == 1
 
 
+async def test_inline_code_that_is_cancelled_when_it_has_just_ended_holds_no_slot(inline_tool, monkeypatch):
+    inline = inline_tool.runners.inline
+    asked = asyncio.ensure_future(inline_tool.run(call(KIND, code="result = 1", spec=INLINE)))
+    hand_over = inline._hand_over
+
+    def hand_over_and_cancel():
+        hand_over()
+        asked.cancel()
+
+    monkeypatch.setattr(inline, "_hand_over", hand_over_and_cancel)
+    await asyncio.wait([asked])
+
+    assert asked.cancelled()
+    assert inline._abandoned_count == 0
+
+
 WORKER = """
 import asyncio
 from noetl.testing.hands import call, hands

@@ -22,7 +22,7 @@ FLOOD = """
 import os
 for descriptor in range(3, 1024):
     try:
-        os.write(descriptor, bytes([255] * 5))
+        os.write(descriptor, bytes([255] * 9))
     except OSError:
         pass
 while True:

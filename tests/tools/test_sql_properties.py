@@ -1,5 +1,7 @@
 """Whatever the data is, the SQL that is run is what the author wrote (security 8)."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from noetl.errors import UnusableSql
 from noetl.sql import Bound, Name, Sql
 from noetl.tools.sql_lexer import LITERALS, NUMBERED, VALUE, Token, tokens_of
-from noetl.tools.sql_statements import statements
+from noetl.tools.sql_statements import Statement, bound_anew, statements
 from tests.tools.sql_injections import INJECTIONS
 
 PLACES = {
@@ -62,6 +64,30 @@ def texts_of(sql: Sql) -> list[str] | None:
         return [one.text for one in statements(sql)]
     except UnusableSql:
         return None
+
+
+WORDS = st.sampled_from(
+    [" ", ",", "(", ")", "¤", " ¤ ", "::int", ";", "\n", "a", "'a'", "'¤'", "/* ; */", "$1", "?", "\0"]
+)
+COMMANDS = st.lists(WORDS, max_size=16).map(lambda words: "SELECT " + "".join(words))
+
+
+def outcome(sql: Sql, bind: Callable[[Sql], list[Statement]]) -> list[Statement] | tuple[str, int | None]:
+    try:
+        return bind(sql)
+    except UnusableSql as fault:
+        return str(fault), fault.line
+
+
+@pytest.mark.spec("TL-03")
+@given(text=st.one_of(TEXTS, COMMANDS), data=st.data())
+def test_a_command_that_came_before_is_bound_as_if_it_were_new(text: str, data: st.DataObject) -> None:
+    holes = text.count("¤") + text.count("§")
+    rounds = data.draw(st.lists(st.lists(DATA, min_size=holes, max_size=holes), min_size=2, max_size=2))
+
+    found = [outcome(filled(text, values), statements) for values in rounds]
+
+    assert repr(found) == repr([outcome(filled(text, values), bound_anew) for values in rounds])  # repr: NaN is no NaN
 
 
 @pytest.mark.spec("TL-03")

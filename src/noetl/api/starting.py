@@ -21,6 +21,7 @@ from noetl.control.desk import Started
 from noetl.control.requests import RunRequest
 from noetl.control.rerun import RerunRequest, rerun
 from noetl.identity.roles import AUTHOR, RUNNER
+from noetl.stores.contract import Entry
 
 KEY_CHARACTERS_MAX = 150
 START_BYTES_MAX = 3 * 1024 * 1024  # a playbook, what comes along with it and a payload, of 1 MiB each
@@ -55,7 +56,8 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 async def start_execution(call: Call) -> Reply:
-    return await started_reply(call, await call.parts.desk.start(await request_of(call, call.body)))
+    request, found = await request_of(call, call.body)
+    return await started_reply(call, await call.parts.desk.start(request, found))
 
 
 async def started_reply(call: Call, started: Started) -> Reply:
@@ -72,8 +74,8 @@ async def started_reply(call: Call, started: Started) -> Reply:
     return Reply(status=201 if started.is_new else 200, body=body, headers=where)
 
 
-async def request_of(call: Call, body: Start) -> RunRequest:
-    """What a start asks for; raises Refusal where it does not name one playbook."""
+async def request_of(call: Call, body: Start) -> tuple[RunRequest, Entry | None]:
+    """What a start asks for, and the playbook if it is named by its path; raises Refusal if it does not name one."""
     if (body.path is None) == (body.text is None):
         raise Refusal(400, "bad-body", 'the body names a registered playbook by "path", or brings one as "text"')
     place = traceparent.read(call.request.headers.get("traceparent", ""))
@@ -90,10 +92,9 @@ async def request_of(call: Call, body: Start) -> RunRequest:
         trace_id=call.trace_id,
         parent_span_id=place.span_id if place else "",
     )
-    if body.path is not None:
-        await playbook_of(call, body.path, body.version)
+    found = await playbook_of(call, body.path, body.version) if body.path is not None else None
     await check_sight_of_text(call, request)
-    return request
+    return request, found
 
 
 def idempotency_key(call: Call) -> str | None:

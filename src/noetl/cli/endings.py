@@ -11,10 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from noetl.cli import exits
 from noetl.cli.sentences import error_sentence
+from noetl.cli.voice import say
 from noetl.cli.words import as_json, coloured, data_lines, duration_ms, plural, status_word
 
 if TYPE_CHECKING:
@@ -55,11 +54,11 @@ def stopped_words(result: RunResult) -> str:
 
 def show(summary: dict[str, Any], form: str, stopped: str, place_of: PlaceOf) -> None:
     if form == "json":
-        click.echo(as_json(summary))
+        say(as_json(summary))
     else:
         show_output(summary)
     if stopped:
-        click.echo(stopped, err=True)
+        say(stopped, err=True)
     elif form == "text":
         show_end(summary, place_of)
 
@@ -69,13 +68,13 @@ def show_output(summary: dict[str, Any]) -> None:
     data = output.get("data")
     if data is None:
         if output.get("ref"):
-            click.echo(f"the output is kept outside the log: {as_json(output['ref'])}", err=True)
+            say(f"the output is kept outside the log: {as_json(output['ref'])}", err=True)
         return
     lines = data_lines(data)
     cut = len(lines) - OUTPUT_LINES_MAX if sys.stdout.isatty() else 0
-    click.echo("\n".join(lines[: OUTPUT_LINES_MAX if cut > 0 else None]))
+    say("\n".join(lines[: OUTPUT_LINES_MAX if cut > 0 else None]))
     if cut > 0:
-        click.echo(f"… {plural(cut, 'more line')}: noetl show {summary['execution_id']} --format json", err=True)
+        say(f"… {plural(cut, 'more line')}: noetl show {summary['execution_id']} --format json", err=True)
 
 
 def show_end(summary: dict[str, Any], place_of: PlaceOf) -> None:
@@ -83,9 +82,9 @@ def show_end(summary: dict[str, Any], place_of: PlaceOf) -> None:
     execution, status, error = summary["execution_id"], summary["status"], summary["error"]
     if error and status != "success":
         place = place_of(error["step"], error.get("task")) if error.get("step") else ""
-        click.echo(f"{coloured('error:', 'red', bold=True)} {error_sentence(error, place)}", err=True)
+        say(f"{coloured('error:', 'red', bold=True)} {error_sentence(error, place)}", err=True)
     took = "" if summary["duration_ms"] is None else f" in {duration_ms(summary['duration_ms'])}"
-    click.echo(f"{status_word(status)}{took} · execution {execution}{next_words(status, execution)}", err=True)
+    say(f"{status_word(status)}{took} · execution {execution}{next_words(status, execution)}", err=True)
 
 
 def next_words(status: str, execution_id: str) -> str:

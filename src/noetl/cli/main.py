@@ -1,27 +1,25 @@
-"""The way in: `noetl VERB …`. Finds the verb in a table, runs it, and turns whatever happens into an exit code.
+"""The way in: `noetl VERB …`. Has the words understood, runs the verb, and turns whatever happens into an exit code.
 
-Comes in: the arguments. Goes out: an exit code of exits.py. A verb's module is imported when that verb is asked for
-and not before, so that `noetl --version`, `noetl --help` and completion cost no more than click does; the one-line
-helps stand in the table for the same reason. No traceback ever reaches a person: an expected error says what to do,
-an unexpected one how to report it.
+Comes in: the arguments. Goes out: an exit code of exits.py. Most lines are click's to understand (`group.py`); the
+plain `noetl run FILE` is not, because click would be a tenth of its time (`plain.py`). A verb's module is imported when
+that verb is asked for and not before; the one-line helps stand in the table here for the same reason. No traceback ever
+reaches a person: an expected error says what to do, an unexpected one how to report it.
 """
 
+import atexit
 import contextlib
 import gc
-import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import click
+from functools import cache
+from typing import Any, NamedTuple
 
 from noetl import __version__
 from noetl.cli import exits
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from noetl.cli.plain import plain_run
+from noetl.cli.voice import say
 
 TRACEBACK_VARIABLE = "NOETL_TRACEBACK"
 GARBAGE_THRESHOLD = 100_000  # a verb lives a moment: looking for garbage every 700 objects is a third of its time
@@ -68,85 +66,49 @@ ALIASES = {"status": "show", "exec": "run"}
 SPELT_ELSEWHERE = {"execute": "run", "executions": "list", "register": "catalog register", "credential": "keychain"}
 
 
-class Verbs(click.Group):
-    """A click group whose commands are a table, each loaded when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = ALIASES.get(cmd_name, cmd_name)
-        return _load(VERBS[name].target) if name in VERBS else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if ALIASES.get(name, name) not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_verb(name), ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        from click.shell_completion import CompletionItem
-
-        verbs = [CompletionItem(name, help=verb.help) for name, verb in VERBS.items() if name.startswith(incomplete)]
-        return verbs + click.Command.shell_complete(self, ctx, incomplete)
-
-
-def _load(target: str) -> click.Command:
-    module_name, _, attribute = target.partition(":")
-    command = getattr(importlib.import_module(module_name), attribute)
-    if not isinstance(command, click.Command):
-        raise TypeError(f"{target} is {type(command).__name__}, not a click command")
-    return command
-
-
-def _unknown_verb(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = [SPELT_ELSEWHERE[name]] if name in SPELT_ELSEWHERE else get_close_matches(name, VERBS, n=1)
-    advice = f'did you mean "{near[0]}"?' if near else f"the commands are: {', '.join(VERBS)}"
-    return f'noetl has no command "{name}"; {advice}'
-
-
-@click.group(
-    cls=Verbs,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong input or usage, 3 service unreachable, 4 waiting, 130 interrupted.",
-)
-@click.version_option(__version__, "-V", "--version", prog_name="noetl", message="%(prog)s %(version)s")
-def noetl() -> None:
-    """NoETL runs playbooks: workflows written in YAML."""
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
-    gc.set_threshold(GARBAGE_THRESHOLD)
+    _expect_a_short_life()
     _speak_utf8()
-    code = _run(args)
+    code = _run(list(sys.argv[1:] if args is None else args))
     _settle_output()
     return code
 
 
-def _run(args: Sequence[str] | None) -> int:
+@cache
+def _expect_a_short_life() -> None:
+    """Hardly look for garbage, and not at all at the end: what the process still holds goes with it.
+
+    The interpreter's last collections walk all that was ever imported; frozen, it is left out. That saves a fifth of a
+    short run, as much as leaving by os._exit would, and still flushes, joins and calls whoever asked to be called.
+    """
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    atexit.register(gc.freeze)
+
+
+def _run(words: list[str]) -> int:
     try:
-        result = noetl.main(args, prog_name="noetl", standalone_mode=False)
+        code = _done(words)
         sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+    except KeyboardInterrupt:
+        say("interrupted", err=True)
         return exits.INTERRUPTED
     except BrokenPipeError:  # the reader, say `head`, has had enough: nothing failed
         return exits.DONE
     except Exception as error:
         return _report(error)
-    return result if isinstance(result, int) else exits.DONE
+    return code
+
+
+def _done(words: list[str]) -> int:
+    plain = plain_run(words)
+    if plain is not None:
+        from noetl.cli.playing import play_file
+
+        return play_file(plain.file, plain.form, is_quiet=plain.is_quiet)
+    from noetl.cli.group import run_verb
+
+    return run_verb(words)
 
 
 def _speak_utf8() -> None:
@@ -176,15 +138,15 @@ def _report(error: Exception) -> int:
         traceback.print_exception(error)
     code: Any = getattr(error, "exit_code", None)
     if isinstance(code, int):
-        click.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         return code
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
-        click.echo("error: an argument or a file name is not UTF-8 text; give it in UTF-8", err=True)
+        say("error: an argument or a file name is not UTF-8 text; give it in UTF-8", err=True)
         return exits.WRONG_INPUT
     if isinstance(error, OSError):
-        click.echo(f"error: {_os_error(error)}", err=True)
+        say(f"error: {_os_error(error)}", err=True)
         return next((code for kinds, code in OS_ERRORS if isinstance(error, kinds)), exits.FAILED)
-    click.echo(
+    say(
         f"error: this is a fault of NoETL {__version__}, not yours: {type(error).__name__}: {error}\n"
         f"   fix: set {TRACEBACK_VARIABLE}=1, run the same command again and report what it prints",
         err=True,

@@ -11,9 +11,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import click
-
 from noetl.cli.sentences import Line, said
+from noetl.cli.voice import say
 from noetl.cli.words import clean, coloured, plural
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Silent:
     def printed(self, execution_id: int, step: str, task: str, line: str) -> None: ...
 
     def stopping(self, tasks_in_flight: int) -> None:
-        click.echo(stopping_line(tasks_in_flight), err=True)
+        say(stopping_line(tasks_in_flight), err=True)
 
     def unserved(self, reason: str) -> None: ...
 
@@ -146,7 +145,7 @@ class Narrator:
         if self.board:
             self.board.say(line)
         else:
-            click.echo(f"{coloured(line.mark, line.colour)} {line.text}", err=True)
+            say(f"{coloured(line.mark, line.colour)} {line.text}", err=True)
 
     def close(self) -> None:
         """Take the drawing away; whatever is printed next stands on a clean line."""

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from noetl.cli.files import STANDARD_INPUT
 from noetl.cli.options import format_option, place_options, settings_of, surface_options, wait_option
 from noetl.cli.payloads import payload_of
-from noetl.cli.progress import observer_for
-from noetl.cli.sides import executions_of
-from noetl.cli.targets import Target, target_of
-from noetl.errors import InvalidPlaybook
-
-if TYPE_CHECKING:
-    from noetl.config import Settings
-    from noetl.server import RunRequest
+from noetl.cli.playing import make_request, play
+from noetl.cli.targets import target_of
 
 
 @click.command("run")
@@ -60,55 +52,4 @@ def command(
     settings = settings_of(home, store)
     found = target_of(target)
     request = make_request(found, payload_of(payload, assignments), legacy, compat, request_key, wait_seconds)
-    return run(settings, request, form, quiet)
-
-
-def make_request(
-    target: Target,
-    payload: dict[str, object],
-    is_legacy: bool,
-    compat: str | None,
-    request_key: str | None,
-    wait_seconds: float,
-) -> RunRequest:
-    from noetl.server import RunRequest
-
-    return RunRequest(
-        data=target.data,
-        name=target.name,
-        folder=target.folder,
-        path=target.path,
-        version=target.version,
-        payload=payload,
-        is_legacy=is_legacy,
-        is_upstream=compat == "upstream",
-        request_key=request_key,
-        wait_seconds=wait_seconds,
-    )
-
-
-def run(settings: Settings, request: RunRequest, form: str, is_quiet: bool) -> int:
-    """Run it under the eyes of an observer; then say how it ended."""
-    from noetl.cli.endings import finish
-
-    observer = observer_for(form, is_quiet)
-    try:
-        result = executions_of(settings).run(settings, request, observer)
-    except InvalidPlaybook as error:
-        from noetl.cli.refusing import refuse
-
-        return refuse(error, form)
-    finally:
-        observer.close()
-    return finish(result, form, partial(place_in, settings, request))
-
-
-def place_in(settings: Settings, request: RunRequest, step: str, task: str | None) -> str:
-    """Where the step or the task that failed stands in the playbook."""
-    from noetl.cli.places import place_in_catalog, place_of
-
-    if request.data is None:
-        return place_in_catalog(settings, request.path or "", request.version, step, task)
-    return place_of(
-        request.data, request.name, step, task, is_legacy=request.is_legacy, is_upstream=request.is_upstream
-    )
+    return play(settings, request, form, is_quiet=quiet)

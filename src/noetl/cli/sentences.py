@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from noetl.cli.words import clean, duration, plural
 
@@ -12,10 +14,10 @@ if TYPE_CHECKING:
     from noetl.server import Notice
 
 
-PLACED = re.compile(r"\S+:\d+:\d+: ")
+PLACED = r"\S+:\d+:\d+: "
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True):
     """One line for a person who watches."""
 
     mark: str
@@ -168,7 +170,7 @@ def error_sentence(error: dict[str, Any], place: str = "") -> str:
     step, message = error.get("step"), clean(str(error.get("message") or error.get("kind") or "unknown"))
     if not step:
         return message
-    if PLACED.match(message):  # a fault in a template names the very column
+    if re.match(PLACED, message):  # a fault in a template names the very column
         place = ""
     where = task_place(error.get("task"), error.get("iteration", -1))
     return f'step "{clean(str(step))}"{where}{f" ({clean(place)})" if place else ""}: {message}'

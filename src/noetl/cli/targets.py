@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
-import click
+import msgspec
 
 from noetl.cli.files import STANDARD_INPUT, read_bytes, shown_name
 from noetl.dsl.findings import printable
@@ -13,7 +12,7 @@ from noetl.dsl.findings import printable
 VERSION_DIGITS_MAX = 9
 
 
-class Target(NamedTuple):
+class Target(msgspec.Struct, frozen=True):
     """A playbook as somebody named it: its text, or its place in the catalog."""
 
     name: str  # for messages
@@ -31,6 +30,8 @@ def target_of(word: str) -> Target:
     if file.exists() and not file.is_dir():  # a pipe, such as /dev/fd/63 of <(…), is read too
         return Target(shown_name(word), read_bytes(word), str(file.absolute().parent))
     if file.is_dir():
+        import click  # only to refuse: a run of a file does without
+
         raise click.UsageError(f'"{printable(word)}" is a folder; name one playbook file in it')
     path, version = catalog_name(word)
     return Target(word, path=path, version=version)
@@ -42,6 +43,8 @@ def catalog_name(word: str) -> tuple[str, int | None]:
     if not at:
         return word, None
     if not path or not (version.isascii() and version.isdigit() and 0 < len(version) <= VERSION_DIGITS_MAX):
+        import click
+
         raise click.UsageError(
             f'"{printable(word)}" is no file, and as a name in the catalog it is PATH@VERSION with a number for a '
             "version, such as reports/daily@3"

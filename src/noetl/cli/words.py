@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-import click
 import msgspec
 
+from noetl.cli.voice import ESCAPE
 from noetl.dsl.findings import printable
 
 COLOURS = {
@@ -22,6 +22,7 @@ COLOURS = {
     "skipped": "bright_black",
     "not_run": "bright_black",
 }
+CODES = {"red": 31, "green": 32, "yellow": 33, "cyan": 36, "bright_black": 90}  # of a terminal
 MARKS = {"success": "✓", "failed": "✗", "cancelled": "■", "incident": "✗", "waiting": "…", "running": "▸"}
 MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60, 3600, 86400
 
@@ -66,8 +67,11 @@ def in_bytes(count: int) -> str:
 
 
 def coloured(text: str, colour: str | None, *, bold: bool = False) -> str:
-    """Text in a colour, unless NO_COLOR asks for none; click drops colours where there is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour, bold=bold)
+    """Text in a colour, unless NO_COLOR asks for none; whoever prints it drops colours where there is no terminal."""
+    if os.environ.get("NO_COLOR"):
+        return text
+    start = f"{ESCAPE}{CODES[colour]}m" if colour else ""
+    return f"{start}{ESCAPE}1m{text}{ESCAPE}0m" if bold else f"{start}{text}{ESCAPE}0m"
 
 
 def status_word(status: str) -> str:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from noetl.config import values as read
-from noetl.config.file import read_file
 from noetl.config.values import KEYS_IN_FILE, LOCAL_HOSTS, LOG_JSON, LOG_TEXT, POOL, POSTGRES, SQLITE, Given, url_of
 from noetl.errors import RequestError
 
@@ -126,7 +125,7 @@ def load(
     """The settings that hold in a folder; `flags`: further ones, by key: the flag's name and what it was given."""
     flags = {"home": ("--home", home), "store.url": ("--store", store), **(flags or {})}
     file = nearest(folder, FILE_NAME, Path.is_file)
-    written = read_file(file, KNOWN) if file else {}
+    written = _read_file(file) if file else {}
     chosen: dict[str, Any] = {"process_slots": cores()}
     for setting in SETTINGS:
         name, value = flags.get(setting.key, ("", None))
@@ -142,6 +141,12 @@ def load(
     chosen.setdefault("home", default_home(environ, folder))
     chosen.setdefault("store_url", url_of(chosen["home"] / STORE_NAME))
     return Settings(**chosen)
+
+
+def _read_file(file: Path) -> Mapping[str, Given]:
+    from noetl.config.file import read_file  # most folders have none
+
+    return read_file(file, KNOWN)
 
 
 def nearest(folder: Path, name: str, is_it: Callable[[Path], bool]) -> Path | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from noetl.config.values import Given
 from noetl.errors import RequestError
@@ -29,7 +31,7 @@ def read_file(file: Path, known: Collection[str]) -> dict[str, Given]:
     return {key: Given(key, value, f"{file}{line_of(text, key)}", file.parent) for key, value in found}
 
 
-class Written(NamedTuple):
+class Written(msgspec.Struct, frozen=True):
     """What stands in a file."""
 
     file: Path

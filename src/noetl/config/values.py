@@ -10,7 +10,10 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec.structs import replace
 
 from noetl.errors import RequestError
 
@@ -31,7 +34,7 @@ RESULT_SCHEMES = (*POSTGRES_SCHEMES, "nats", "tls", "s3", "gs", "az")
 KEYS_IN_FILE, KEYS_IN_SERVICE = "file", "keyring"
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True):
     """A value as somebody gave it."""
 
     key: str
@@ -107,7 +110,7 @@ def check_network(given: Given, word: str) -> None:
 
 
 def paths(given: Given) -> tuple[Path, ...]:
-    return tuple(path(given._replace(value=word)) for word in words(given))
+    return tuple(path(replace(given, value=word)) for word in words(given))
 
 
 def key_place(given: Given) -> str:
@@ -135,7 +138,7 @@ def store_url(given: Given) -> str:
         found = f'"{value}"' if scheme == "sqlite" or "@" not in value else f'"{scheme}://…"'
         wanted = f"{SQLITE}relative/file.db, {SQLITE}/absolute/file.db or {POSTGRES}user@host/database"
         refuse(given, wanted, found)
-    return url_of(path(given._replace(value=file)))
+    return url_of(path(replace(given, value=file)))
 
 
 def queue_url(given: Given) -> str:

@@ -76,15 +76,18 @@ class Desk:
         text = Text(data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream)
         return await self.catalog.register(text)
 
-    async def start(self, request: RunRequest) -> Started:
-        """Register, prove the credentials, and record the start; the same request key again is the same execution."""
+    async def start(self, request: RunRequest, found: Entry | None = None) -> Started:
+        """Register, prove the credentials, and record the start; the same request key again is the same execution.
+
+        `found`: the playbook that is meant, where it was looked up already.
+        """
         existing = await self._by_key(request)
         if existing is not None:
             return existing
         size = len(msgspec.json.encode(request.payload))
         if size > PAYLOAD_BYTES_MAX:
             raise PayloadTooLarge("a payload", size, PAYLOAD_BYTES_MAX)
-        entry = await self.register(request)
+        entry = found or await self.register(request)
         loaded = await self.catalog.loaded(entry.sha, [])
         await credentials.prove(self.keychain, loaded.playbook, request.payload)
         folder = await self.catalog.attach(request.beside) if request.beside else request.folder

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
+from typing import Any
 
 import msgspec
 
@@ -43,36 +45,47 @@ class Dispatch:
         while True:
             claims = self.queue.claim(worker, free, self.clock.monotonic())
             if claims:
-                works = [work for claim in claims if (work := await self._work(claim))]
+                works = [work for claim in claims if (work := self._work(claim) or await self._fetched(claim))]
                 if works:
                     return works
                 continue
             self._bell.clear()
             await self._bell.wait()
 
-    async def _work(self, claim: Claim) -> Work | None:
+    def _work(self, claim: Claim) -> Work | None:
+        """What a job is; None: it is no more, or needs something that has to be fetched."""
         execution_id, run_id, index = claim.key
         live = self.intake.executions.known(execution_id)
         run = live.state.runs.get(run_id) if live else None
-        if live is None or run is None or index not in run.jobs:
+        if live is None or run is None or index not in run.jobs or (run.loop is not None and run.loop.ref):
             return None
+        return self._made(live, claim)
+
+    def _made(self, live: Live, claim: Claim) -> Work | None:
+        execution_id, run_id, index = claim.key
         try:
-            work = work_of(live.loaded.playbook, live.state, run_id, index, claim.lease, live.folder)
+            return work_of(live.loaded.playbook, live.state, run_id, index, claim.lease, live.folder)
         except Exception as error:  # a fault of ours hurts one execution only
             log.exception("engine fault", extra={"action": "engine_fault", "execution_id": execution_id})
             fault = f"{type(error).__name__} while handing out"
             self.intake.post(Incident(execution_id=execution_id, message=fault))
             return None
-        return await self._with_element(live, work, claim)
 
-    async def _with_element(self, live: Live, work: Work, claim: Claim) -> Work | None:
+    async def _fetched(self, claim: Claim) -> Work | None:
+        """A job whose element is in a stored list."""
+        execution_id, run_id, index = claim.key
+        live = self.intake.executions.known(execution_id)
+        run = live.state.runs.get(run_id) if live else None
+        if live is None or run is None or index not in run.jobs or run.loop is None or not run.loop.ref:
+            return None
+        work = self._made(live, claim)
+        return await self._with_element(run.loop.ref, work) if work is not None else None
+
+    async def _with_element(self, ref: dict[str, Any], work: Work) -> Work | None:
         """Fetch the element of a stored list; one that cannot be read fails its iteration."""
-        loop = live.state.runs[work.run].loop
-        if loop is None or not loop.ref:
-            return work
         owner = (work.execution_id, work.run)
         try:
-            element = await self.lists.element(owner, reference_of(loop.ref), work.iter)
+            element = await self.lists.element(owner, reference_of(ref), work.iter)
         except (NoetlError, ValueError) as error:
             kind = getattr(error, "kind", "type")
             self.intake.post(
@@ -83,14 +96,21 @@ class Dispatch:
         return msgspec.structs.replace(work, around=around)
 
     async def report(self, report: Report) -> str:
-        """Until it is decided. A server waits for a disk that is full; a run of one process ends with it."""
+        (word,) = await self.report_all([report])
+        return word
+
+    def report_all(self, reports: list[Report]) -> Awaitable[list[str]]:
+        """Until they are decided. A server waits for a disk that is full; a run of one process ends with it."""
+        answer = self.intake.submit_all(reports)
+        return self._insisted(reports, answer) if self.intake.is_lasting else answer
+
+    async def _insisted(self, reports: list[Report], answer: Awaitable[list[str]]) -> list[str]:
         while True:
             try:
-                return await self.intake.submit(report)
+                return await answer
             except PASSING:
-                if not self.intake.is_lasting:
-                    raise
                 await self.clock.sleep(AGAIN_SECONDS)
+                answer = self.intake.submit_all(reports)
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         return self.queue.extend(worker, held, self.clock.monotonic())

@@ -158,16 +158,20 @@ class Following:
 
     def after(self, changes: list[Change]) -> None:
         for change in changes:
-            if isinstance(change, ops.TimerSet):
+            kind = type(change)
+            if kind is ops.JobAdded:
+                continue
+            if isinstance(change, ops.JobGone):
+                if change.is_revoked:
+                    self.revoke(change.key)
+            elif isinstance(change, ops.TimerSet):
                 self.set_timer(change)
-            elif isinstance(change, ops.JobGone) and change.is_revoked:
-                self.revoke(change.key)
             elif isinstance(change, ops.MoreWanted):
                 self.intake.post(ops.Continue(execution_id=change.execution_id, run=change.run))
             elif isinstance(change, ops.ElementWanted):
                 self._read_next(change)
-            elif type(change) in self._after:
-                self._spawn(self._ask(self._after[type(change)], change), getattr(change, "execution_id", 0))
+            elif kind in self._after:
+                self._spawn(self._ask(self._after[kind], change), getattr(change, "execution_id", 0))
         self.ring()
 
     def _read_next(self, wanted: ops.ElementWanted) -> None:

@@ -113,14 +113,18 @@ class HandingOut:
         if len(self._given) > GIVEN_MAX:
             self._given.popitem(last=False)
 
-    async def is_of(self, member: Member, key: Key, lease: int) -> bool:
-        """Whether a lease may be this worker's: numbers follow each other, so that others could be guessed.
+    async def are_of(self, member: Member, leases: Sequence[tuple[Key, int]]) -> list[bool]:
+        """Whether each lease may be this worker's: numbers follow each other, so that others could be guessed.
 
         A lease stays its worker's for good. Those that other servers gave, the store knows; one that it does not know
         any more counts for nobody, and whoever asks may be told so.
         """
-        holder = self._given.get(lease) or await self.store.holder(key, lease)
-        return holder in (None, member.worker)
+        holders = [self._given.get(lease) for _, lease in leases]
+        elsewhere = [place for place, holder in enumerate(holders) if holder is None]
+        found = await asyncio.gather(*(self.store.holder(*leases[place]) for place in elsewhere))
+        for place, holder in zip(elsewhere, found, strict=True):
+            holders[place] = holder
+        return [holder in (None, member.worker) for holder in holders]
 
     def take_back(self, reserved: Iterable[Reserved]) -> None:
         """The transaction did not stand: the polls wait on, or end if their time is over."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from noetl.buggify import buggify
 from noetl.clock import Clock
@@ -22,7 +22,8 @@ from noetl.control.live import Executions
 from noetl.control.metrics import NOTHING, Meters
 from noetl.control.shares import Share
 from noetl.control.sitting import Sitting
-from noetl.control.turn import Asked, Follower, Turn
+from noetl.control.tally import Place, Tally, refuse
+from noetl.control.turn import Answer, Asked, Follower, Turn
 from noetl.engine import commands as ops
 from noetl.engine.commands import Operation
 from noetl.engine.events import Event
@@ -33,6 +34,7 @@ from noetl.stores.contract import HeadMoved, Store
 OPERATIONS_MAX = 1024
 WAITING_MAX = 20_000  # operations that somebody waits for; whoever comes then is told to come again
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 0.05, 2.0
+TOO_MUCH = "this server has more to do than it can take in; ask again in a moment"
 TAKEN_MAX = 10  # times in a row that a child's id may be taken
 log = logging.getLogger("noetl.control.intake")
 
@@ -80,14 +82,29 @@ class Intake:
         """Ask for something; the answer comes when it is committed."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         if self.failure is not None:
-            _refuse(answer, self.failure)
+            refuse(answer, self.failure)
         elif self.is_lasting and len(self._asked) >= WAITING_MAX:
-            _refuse(answer, Unreachable("this server has more to do than it can take in; ask again in a moment"))
+            refuse(answer, Unreachable(TOO_MUCH))
         else:
             self.post(operation, answer)
         return answer
 
-    def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None:
+    def submit_all(self, operations: Sequence[Operation]) -> asyncio.Future[list[str]]:
+        """Ask for several things at once; the answers come together, or one error for all of them."""
+        tally = Tally(len(operations))
+        if self.failure is not None:
+            refuse(tally.words, self.failure)
+        elif self.is_lasting and len(self._asked) >= WAITING_MAX:
+            refuse(tally.words, Unreachable(TOO_MUCH))
+        else:
+            asked_at = self.clock.monotonic()
+            self._asked.extend(
+                Asked(operation, Place(tally, index), asked_at=asked_at) for index, operation in enumerate(operations)
+            )
+            self._bell.set()
+        return tally.words
+
+    def post(self, operation: Operation, answer: Answer | None = None) -> None:
         """Ask for something without waiting for an answer."""
         self._asked.append(Asked(operation, answer, asked_at=self.clock.monotonic()))
         self._bell.set()
@@ -151,7 +168,7 @@ class Intake:
             if asked.answer is None or asked.answer.done():
                 continue
             if isinstance(word, InternalError):
-                _refuse(asked.answer, word)
+                refuse(asked.answer, word)
             else:
                 asked.answer.set_result(word)
         if self.follower:
@@ -269,12 +286,7 @@ def operations_max() -> int:
     return 3 if buggify("pump.batch_of_three") else OPERATIONS_MAX
 
 
-def _refuse(answer: asyncio.Future[str], error: BaseException) -> None:
-    answer.set_exception(error)
-    answer.exception()  # whoever waits gets it; nobody has to
-
-
 def _refuse_all(batch: list[Asked], error: Exception) -> None:
     for asked in batch:
         if asked.answer is not None and not asked.answer.done():
-            _refuse(asked.answer, error)
+            refuse(asked.answer, error)

@@ -34,6 +34,19 @@ class Pumps:
     def submit(self, operation: Operation) -> asyncio.Future[str]:
         return self.of(operation.execution_id).submit(operation)
 
+    async def submit_all(self, operations: Sequence[Operation]) -> list[str]:
+        """Ask for several things at once; the answers in the same order, or one error for all of them."""
+        places: dict[int, list[int]] = {}
+        for place, operation in enumerate(operations):
+            places.setdefault(operation.execution_id % len(self.pumps), []).append(place)
+        asked = [self.pumps[pump].submit_all([operations[one] for one in ours]) for pump, ours in places.items()]
+        found = [await asked[0]] if len(asked) == 1 else await asyncio.gather(*asked)
+        words = [""] * len(operations)
+        for ours, theirs in zip(places.values(), found, strict=True):
+            for place, word in zip(ours, theirs, strict=True):
+                words[place] = word
+        return words
+
     def post(self, operation: Operation, answer: asyncio.Future[str] | None = None) -> None:
         self.of(operation.execution_id).post(operation, answer)
 

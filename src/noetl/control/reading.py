@@ -10,15 +10,12 @@ import msgspec
 from noetl.clock import Clock
 from noetl.engine.events import PlaybookProcessed, timestamp
 from noetl.errors import UnknownExecution
-from noetl.projections.envelopes import Envelopes
 from noetl.projections.progress import Progress
-from noetl.projections.summary import summary as summarised
-from noetl.projections.timeline import Timeline
-from noetl.projections.timeline import show as shown
 from noetl.stores.contract import Entry, Execution, Store
 
 if TYPE_CHECKING:  # a list of what is in a file must come at once
     from noetl.control.unserved import Unserved
+    from noetl.projections.timeline import Timeline
 
 FOLLOW_SECONDS = 0.1
 EVENTS_PER_READ = 5_000
@@ -65,12 +62,17 @@ async def progress_of(store: Store, execution_id: int, timeline: Timeline | None
 
 async def summary(store: Store, execution_id: int, step_names: list[str]) -> dict[str, Any]:
     """The document that `run` prints, from the log."""
+    from noetl.projections.summary import summary as summarised
+
     await row_of(store, execution_id)
     return summarised(execution_id, await progress_of(store, execution_id), step_names)
 
 
 async def show(store: Store, execution_id: int, unserved: Sequence[Unserved] = ()) -> dict[str, Any]:
     """The document that `show` prints; `unserved` is what no log knows: that nobody takes a job."""
+    from noetl.projections.timeline import Timeline
+    from noetl.projections.timeline import show as shown
+
     await row_of(store, execution_id)
     timeline = Timeline()
     found = shown(execution_id, await progress_of(store, execution_id, timeline), timeline)
@@ -79,6 +81,8 @@ async def show(store: Store, execution_id: int, unserved: Sequence[Unserved] = (
 
 async def envelopes(store: Store, execution_id: int, after: int) -> AsyncIterator[dict[str, Any]]:
     """The events of an execution as people and machines read them (EV-01), those after `after`."""
+    from noetl.projections.envelopes import Envelopes
+
     await row_of(store, execution_id)
     made, seq = Envelopes(execution_id), 0
     while True:
@@ -93,6 +97,8 @@ async def envelopes(store: Store, execution_id: int, after: int) -> AsyncIterato
 
 async def followed(store: Store, execution_id: int, after: int, clock: Clock) -> AsyncIterator[dict[str, Any]]:
     """As `envelopes`, and on as the log grows, until the execution has ended."""
+    from noetl.projections.envelopes import Envelopes
+
     await row_of(store, execution_id)
     made, seq = Envelopes(execution_id), 0
     while True:

@@ -20,6 +20,8 @@ from noetl.engine.events import (
 )
 from noetl.projections.progress import Progress
 
+SHOWN = frozenset((StepScheduled, LoopStarted, TaskDone, NextEvaluated, LoopDone, StepCancelled, ExecutionRecovered))
+
 
 class Showing:
     """An observer, and what it needs to be told."""
@@ -42,6 +44,8 @@ class Showing:
 
     def _show_prints(self, execution_id: int, events: list[Event]) -> None:
         for event in events:
+            if type(event) not in SHOWN:
+                continue
             if isinstance(event, StepScheduled | LoopStarted):
                 self._step_names[execution_id, event.run] = event.step
             elif isinstance(event, TaskDone) and event.logs:

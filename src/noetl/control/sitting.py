@@ -81,7 +81,7 @@ class LocalSitting:
     def _in_queue_time(self, changes: list[Change]) -> Iterator[Change]:
         """The log tells time by the wall's clock; the queue by one that never jumps."""
         for change in changes:
-            if isinstance(change, ops.JobParked) and change.until:
+            if type(change) is ops.JobParked and change.until:
                 seconds = max(0.0, change.until - self.clock.now())
                 yield msgspec.structs.replace(change, until=self.clock.monotonic() + seconds)
             else:

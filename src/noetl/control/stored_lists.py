@@ -14,15 +14,17 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from noetl.errors import NoetlError, ReferenceMissing
 from noetl.references import JSON, Reference, reference_of
-from noetl.results.arrays import Element, array_chunks, elements
 from noetl.results.contract import Readable, Results
 from noetl.stores.contract import Store
+
+if TYPE_CHECKING:
+    from noetl.results.arrays import Element
 
 READERS_MAX = 64
 COUNTS_KEPT_MAX = 1024
@@ -65,6 +67,8 @@ class StoredLists:
     async def _read(self, execution_id: int, reference: Reference | None) -> AsyncIterator[Any]:
         if reference is None:
             raise ReferenceMissing("of the loop's collection")
+        from noetl.results.arrays import elements  # most runs have no stored list, and json is slow to import
+
         results = await self.read_by(execution_id, reference)
         async for element in elements(results.stream(reference), reference.content_type):
             yield element
@@ -100,6 +104,8 @@ class StoredLists:
 
     async def collect(self, execution_id: int, run: int, count: int, chosen: object = None) -> Reference:
         """Store the list of what a loop's iterations gave, in the chosen store; a place without data is null."""
+        from noetl.results.arrays import array_chunks
+
         results = await self.write_by(execution_id, chosen)
         return await results.store_stream(array_chunks(self._parts(execution_id, run, count)), JSON)
 

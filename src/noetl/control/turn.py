@@ -10,10 +10,9 @@ memory of the process meanwhile.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -27,7 +26,7 @@ from noetl.control.shares import Share, append_of, snapshot_of
 from noetl.control.sitting import Sitting
 from noetl.engine import commands as ops
 from noetl.engine.apply import apply
-from noetl.engine.commands import BlobMade, Change, Key, Operation
+from noetl.engine.commands import LEADS_ON, BlobMade, Change, Key, Operation
 from noetl.engine.decide import decide
 from noetl.engine.state import INCIDENT, State
 from noetl.errors import PASSING, InternalError, NoetlError
@@ -42,17 +41,36 @@ Word = str | InternalError  # what whoever asked is told
 log = logging.getLogger("noetl.control.turn")
 
 
+class Answer(Protocol):
+    """Where the word for one operation goes: a future, or one place among several (`Tally`)."""
+
+    def done(self) -> bool: ...
+    def set_result(self, result: str, /) -> None: ...
+    def set_exception(self, exception: BaseException, /) -> None: ...
+    def exception(self) -> BaseException | None: ...
+
+
 class Asked(msgspec.Struct):
     """An operation and who waits for its answer."""
 
     operation: Operation
-    answer: asyncio.Future[str] | None = None
+    answer: Answer | None = None
     cause: int = 0  # the execution whose decision asked for it, if one did
     asked_at: float = 0.0
 
 
 class Unloadable(Exception):
     """An execution cannot be brought into memory, so that nothing can be decided for it."""
+
+
+class Faulty(Exception):
+    """The engine failed on an operation."""
+
+    def __init__(self, share: Share, operation: Operation, message: str) -> None:
+        super().__init__(message)
+        self.share = share
+        self.operation = operation
+        self.message = message
 
 
 class Follower(msgspec.Struct, frozen=True):
@@ -92,16 +110,19 @@ class Turn:
         waiting = deque(batch)
         while waiting:
             asked = waiting.popleft()
+            operation = asked.operation
             try:
-                word, changes = await self._decide(asked.operation)
+                reported = self._reported(operation) if isinstance(operation, ops.Report) else None
+                word, changes = reported if reported is not None else await self._decide(operation)
             except Unloadable as unloadable:
                 waiting.extendleft(self._unloaded(asked, unloadable))
                 continue
+            except Faulty as faulty:
+                word, changes = await self._faulted(faulty)
             self.answers.append((asked, word))
             following: list[Asked] = []
-            for change in changes:
-                self._note(change)
-                following.extend(await self._followed(change, asked.operation.execution_id))
+            for change in self._note(changes):
+                following.extend(await self._followed(change, operation.execution_id))
             waiting.extendleft(reversed(following))  # before anything else: a cancel finds the children there are
 
     def _unloaded(self, asked: Asked, unloadable: Unloadable) -> list[Asked]:
@@ -128,33 +149,56 @@ class Turn:
         """Whether it is the start of a child that begins in this batch already, which the store does not know yet."""
         return isinstance(operation, ops.Start) and operation.parent_key in self._called
 
-    def _note(self, change: Change) -> None:
-        if isinstance(change, BlobMade):
-            self.blobs[change.sha256] = change.data
-        else:
+    def _note(self, changes: Sequence[Change]) -> list[Change]:
+        """What is to be done with the commit; gives what leads on in this batch."""
+        leading = []
+        for change in changes:
+            if isinstance(change, BlobMade):
+                self.blobs[change.sha256] = change.data
+                continue
             self.changes.append(change)
+            if type(change) in LEADS_ON:
+                leading.append(change)
+        return leading
+
+    def _reported(self, report: ops.Report) -> tuple[Word, list[Change]] | None:
+        """Decide a report, which most operations are; None: its execution is not in memory. Raises Faulty."""
+        word = self._judge(report)
+        if word != ACCEPTED:
+            return word, []
+        if not self._is_about_something(report):
+            return STALE, []
+        live = self.held.get(report.execution_id) or self.parts.executions.known(report.execution_id)
+        if live is None:
+            return None
+        self.held[report.execution_id] = live
+        if live.state.is_ended or _is_late(live.state, report):
+            return STALE, []
+        changes = self._decided(live, report)
+        self._accept(report)
+        return ACCEPTED, changes
+
+    def _accept(self, report: ops.Report) -> None:
+        self.accepted.append(report)
+        self._heard[report.key, report.lease] = report.n
 
     async def _decide(self, operation: Operation) -> tuple[Word, list[Change]]:
-        is_report = isinstance(operation, ops.Report)
-        if is_report:
-            word = self._judge(operation)  # type: ignore[arg-type]  # it is one
-            if word != ACCEPTED:
-                return word, []
+        """Decide anything, with what has to be read for it."""
         if not self._is_about_something(operation):
             return STALE, []
         live = await self._live(operation)
+        if isinstance(operation, ops.Report):
+            return self._reported(operation) or (STALE, [])
         if live.state.is_ended or _is_late(live.state, operation):
             return STALE, []
         if isinstance(operation, ops.Planned):
             operation = await self._extended(live, operation)
-        fault, changes = await self._guarded(live, operation)
-        if fault:  # nothing of it is recorded, so that nobody may be told that it is
-            return STALE if isinstance(operation, ops.Report) else InternalError(fault), changes
+        try:
+            changes = self._decided(live, operation)
+        except Faulty as faulty:
+            return await self._faulted(faulty)
         if isinstance(operation, ops.Recover):
             self.recovered.add(operation.execution_id)
-        if isinstance(operation, ops.Report):
-            self.accepted.append(operation)
-            self._heard[operation.key, operation.lease] = operation.n
         return ACCEPTED, changes
 
     def _is_about_something(self, operation: Operation) -> bool:
@@ -223,25 +267,29 @@ class Turn:
             self._called.add(start.parent_key)
         return live
 
-    async def _guarded(self, live: Live, operation: Operation) -> tuple[str, list[Change]]:
-        """Decide; a fault of the engine becomes an incident of this execution alone, and is told first."""
+    def _decided(self, live: Live, operation: Operation) -> list[Change]:
+        """What the engine says to it. Raises Faulty: the engine failed, and the state may be half changed."""
         execution_id = operation.execution_id
         share = self.shares.get(execution_id)
         if share is None:
             share = self.shares[execution_id] = Share(live, live.state.seq + 1, [])
-        now = self.parts.clock.now()
         try:
-            decision = decide(live.loaded.playbook, live.loaded.net, live.state, operation, now)
+            decision = decide(live.loaded.playbook, live.loaded.net, live.state, operation, self.parts.clock.now())
         except NoetlError as error:
-            return str(error), await self._incident(share, operation, str(error))
+            raise Faulty(share, operation, str(error)) from error
         except Exception as error:
             log.exception(
                 "engine fault", extra={"action": "engine_fault", "execution_id": execution_id}, exc_info=error
             )
-            message = f"{type(error).__name__} while deciding"
-            return message, await self._incident(share, operation, message)
+            raise Faulty(share, operation, f"{type(error).__name__} while deciding") from error
         share.events.extend(decision.events)
-        return "", decision.changes
+        return decision.changes
+
+    async def _faulted(self, faulty: Faulty) -> tuple[Word, list[Change]]:
+        """A fault of the engine becomes an incident of this execution alone. Nothing of the operation is recorded, so
+        that nobody may be told that it is."""
+        changes = await self._incident(faulty.share, faulty.operation, faulty.message)
+        return STALE if isinstance(faulty.operation, ops.Report) else InternalError(faulty.message), changes
 
     async def _incident(self, share: Share, operation: Operation, message: str) -> list[Change]:
         """Rebuild what this operation half changed, and record the fault."""

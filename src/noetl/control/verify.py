@@ -6,7 +6,7 @@ of the state that the log alone gives (EV-05, I10). The other checks read only t
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from noetl.control.reading import EVENTS_PER_READ
@@ -19,21 +19,13 @@ from noetl.engine.state import ENGINE_VERSION, State, canonical, read
 from noetl.errors import InternalError, UnknownExecution
 from noetl.stores.contract import LIVE, Store
 
-JOB_ENDS = (
-    facts.StepDone,
-    facts.StepFailed,
-    facts.StepCancelled,
-    facts.LoopIterationDone,
-    facts.LoopIterationFailed,
-    facts.LoopIterationCancelled,
-)
-PATCHING = (
-    facts.TaskDone,
-    facts.StepDone,
-    facts.LoopDone,
-    facts.NextEvaluated,
-    facts.SignalReceived,
-    facts.ExecutionForked,
+Patching = (
+    facts.TaskDone
+    | facts.StepDone
+    | facts.LoopDone
+    | facts.NextEvaluated
+    | facts.SignalReceived
+    | facts.ExecutionForked
 )
 
 
@@ -44,54 +36,81 @@ class Audit:
         self.state = State(execution_id=execution_id)
         self.ctx: dict[str, Any] = {}
         self.faults: dict[str, str] = {}
-        self.open_tasks: Counter[tuple[int, int, str, int, int]] = Counter()
-        self.ended: set[tuple[int, int]] = set()
+        self.open_tasks: set[tuple[int, int, str, int, int]] = set()
+        self.ended: set[int] = set()
         self.loops: dict[int, int] = {}
         self.count = 0
 
     def read(self, seq: int, event: Event) -> None:
         self.count += 1
-        self.check("I1", seq == self.count, f"event {self.count} has seq {seq}")
-        self._check_tasks(seq, event)
-        self._check_ends(seq, event)
-        if isinstance(event, PATCHING):
-            self.ctx = patched(self.ctx, event.patches, "ctx")
+        if seq != self.count:
+            self.fault("I1", f"event {self.count} has seq {seq}")
+        for look in LOOKS.get(type(event), ()):
+            look(self, seq, event)
         try:
             apply(self.state, event)
         except InternalError as error:
-            self.check("I11", False, f"event {seq}: {error}")
+            self.fault("I11", f"event {seq}: {error}")
         except (KeyError, AttributeError, TypeError) as error:
-            self.check("I10", False, f"event {seq} ({facts.name_of(event)}) cannot be folded: {error!r}")
+            self.fault("I10", f"event {seq} ({facts.name_of(event)}) cannot be folded: {error!r}")
+
+    def fault(self, name: str, detail: str) -> None:
+        self.faults.setdefault(name, detail)
 
     def check(self, name: str, is_ok: bool, detail: str) -> None:
         if not is_ok:
-            self.faults.setdefault(name, detail)
+            self.fault(name, detail)
 
-    def _check_tasks(self, seq: int, event: Event) -> None:
+    def _task_started(self, seq: int, event: facts.TaskStarted) -> None:
         """I3: each attempt of a task is recorded once, and began before it ended."""
         key = (event.run, event.iter, event.task, event.visit, event.attempt)
-        if isinstance(event, facts.TaskStarted):
-            self.check("I3", not self.open_tasks[key], f"event {seq}: task {event.task} began twice")
-            self.open_tasks[key] += 1
-        elif isinstance(event, facts.TaskDone):
-            self.check("I3", self.open_tasks.pop(key, 0) == 1, f"event {seq}: task {event.task} ended without a start")
+        if key in self.open_tasks:
+            self.fault("I3", f"event {seq}: task {event.task} began twice")
+        self.open_tasks.add(key)
 
-    def _check_ends(self, seq: int, event: Event) -> None:
-        """I4: one terminal event per job. Iterations of a run that has ended are forgotten."""
-        if isinstance(event, JOB_ENDS):
-            key = (event.run, event.iter)
-            if event.iter < 0 and not self._is_withdrawn_plan(event):
-                self.check("I4", key not in self.ended, f"event {seq}: run {event.run} ended twice")
-                self.ended.add(key)
-        if isinstance(event, facts.LoopIterationStarted):
-            expected = self.loops.get(event.run, 0)
-            self.check("I6", event.iter == expected, f"event {seq}: iteration {event.iter} began, {expected} was next")
-            self.loops[event.run] = event.iter + 1
+    def _task_done(self, seq: int, event: facts.TaskDone) -> None:
+        key = (event.run, event.iter, event.task, event.visit, event.attempt)
+        if key not in self.open_tasks:
+            self.fault("I3", f"event {seq}: task {event.task} ended without a start")
+        self.open_tasks.discard(key)
+
+    def _run_ended(self, seq: int, event: Event) -> None:
+        """I4: one terminal event per run; that iterations end once is seen in folding."""
+        if self._is_withdrawn_plan(event):
+            return
+        if event.run in self.ended:
+            self.fault("I4", f"event {seq}: run {event.run} ended twice")
+        self.ended.add(event.run)
+
+    def _iteration_started(self, seq: int, event: facts.LoopIterationStarted) -> None:
+        expected = self.loops.get(event.run, 0)
+        if event.iter != expected:
+            self.fault("I6", f"event {seq}: iteration {event.iter} began, {expected} was next")
+        self.loops[event.run] = event.iter + 1
+
+    def _written(self, _seq: int, event: Patching) -> None:
+        """I8: ctx is the fold of its patches."""
+        if event.patches:
+            self.ctx = patched(self.ctx, event.patches, "ctx")
 
     def _is_withdrawn_plan(self, event: Event) -> bool:
         """A planner's job has ended when it has a plan; its run may still be cancelled while the plan is checked."""
         run = self.state.runs.get(event.run)
         return isinstance(event, facts.StepCancelled) and run is not None and run.is_planning
+
+
+LOOKS: dict[type[Event], tuple[Callable[[Audit, int, Any], None], ...]] = {
+    facts.TaskStarted: (Audit._task_started,),
+    facts.TaskDone: (Audit._task_done, Audit._written),
+    facts.StepDone: (Audit._run_ended, Audit._written),
+    facts.StepFailed: (Audit._run_ended,),
+    facts.StepCancelled: (Audit._run_ended,),
+    facts.LoopIterationStarted: (Audit._iteration_started,),
+    facts.LoopDone: (Audit._written,),
+    facts.NextEvaluated: (Audit._written,),
+    facts.SignalReceived: (Audit._written,),
+    facts.ExecutionForked: (Audit._written,),
+}
 
 
 async def verify(store: Store, execution_id: int) -> dict[str, Any]:
@@ -101,11 +120,12 @@ async def verify(store: Store, execution_id: int) -> dict[str, Any]:
         raise UnknownExecution(execution_id, store.name)
     audit = Audit(execution_id)
     snapshot = await store.snapshot(execution_id)
+    snapshot_seq = snapshot.seq if snapshot is not None and snapshot.engine == ENGINE_VERSION else 0
     while True:
         rows = await store.events(execution_id, audit.count, EVENTS_PER_READ)
         for seq, event in rows:
             audit.read(seq, event)
-            if snapshot is not None and seq == snapshot.seq and snapshot.engine == ENGINE_VERSION:
+            if seq == snapshot_seq and snapshot is not None:
                 same = canonical(read(snapshot.body)) == canonical(audit.state)
                 audit.check("I10", same, f"the snapshot at event {seq} is not the state that the log gives there")
         if len(rows) < EVENTS_PER_READ:

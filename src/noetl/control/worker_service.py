@@ -71,9 +71,17 @@ class ServerForWorkers:
                 del self._polling[member.worker]
 
     async def report(self, member: Member, report: Report) -> str:
-        if not await self.handing.is_of(member, report.key, report.lease):
-            return STALE
-        return await self.pumps.submit(report)
+        (word,) = await self.report_all(member, [report])
+        return word
+
+    async def report_all(self, member: Member, reports: list[Report]) -> list[str]:
+        words = [STALE] * len(reports)
+        is_own = await self.handing.are_of(member, [(one.key, one.lease) for one in reports])
+        own = [place for place, found in enumerate(is_own) if found]
+        found = await self.pumps.submit_all([reports[place] for place in own])
+        for place, word in zip(own, found, strict=True):
+            words[place] = word
+        return words
 
     async def heartbeat(self, member: Member, held: list[tuple[Key, int]]) -> list[Key]:
         await self.sessions.roster.seen(member, len(held))

@@ -13,13 +13,12 @@ import msgspec
 
 from noetl.dsl.aliases import Spans, is_within
 from noetl.dsl.dialects.reading import translate
-from noetl.dsl.draft import Draft
+from noetl.dsl.draft import OTHER_KINDS, Draft
 from noetl.dsl.findings import ERROR, WARNING, Finding, usefulness
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.nodes import Mapping, plain
 from noetl.dsl.parse import parse
 from noetl.dsl.read import Reading, read
-from noetl.dsl.shapes import OTHER_KINDS
 from noetl.dsl.source import Source
 
 FINDINGS_MAX = 1000

@@ -17,6 +17,8 @@ from noetl.dsl.nodes import AnyNode, Entry, Mapping, Scalar
 from noetl.dsl.source import Place, Source
 from noetl.expressions import Template, TemplateSyntaxFault
 
+OTHER_KINDS = frozenset(("Schedule", "Trigger", "PlaybookTest", "Credential"))  # they have checkers of their own
+
 
 class Site:
     """The places a template can stand in; `scopes.py` says what may be read in each."""

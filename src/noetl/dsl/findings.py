@@ -5,7 +5,6 @@ Rules make findings; `check.py` sorts them; the command line prints them as text
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
@@ -18,10 +17,9 @@ from noetl.dsl.source import Place, Source
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 EXCERPT_COLUMNS = 160
-SECRET = re.compile(
-    r"""((?:password|passwd|secret|token|api_?key|private_?key|authorization)[\w-]*["']?\s*:\s*["']?)"""
-    r"""(?!\{|\[|[|>&*!]|\w+\s+\{|true|false|null|[\d.]+\s*[,}]?$)((?:bearer |basic )?[^\s,}"'{]+)""",
-    re.IGNORECASE,
+SENSITIVE = (  # compiled with the first line that is shown: that takes longer than importing this module
+    r"""(?i)((?:password|passwd|secret|token|api_?key|private_?key|authorization)[\w-]*["']?\s*:\s*["']?)"""
+    r"""(?!\{|\[|[|>&*!]|\w+\s+\{|true|false|null|[\d.]+\s*[,}]?$)((?:bearer |basic )?[^\s,}"'{]+)"""
 )
 NAMES_COMPARED_MAX = 60  # more names than this are looked up by an index instead of one by one
 WORD_CHARS_MAX = 80
@@ -83,7 +81,7 @@ def as_text(finding: Finding, source: Source | None) -> str:
 def excerpt(place: Place, source: Source, is_about_secret: bool = False) -> list[str]:
     """The line of a place with the place underlined; of a very long line the part around the place."""
     line, column = source.line(place.line), place.column
-    line = line[: place.end_column - 1] + ": ***" if is_about_secret else SECRET.sub(masked, line)
+    line = line[: place.end_column - 1] + ": ***" if is_about_secret else re.sub(SENSITIVE, masked, line)
     if not line.strip():
         return []
     end = min(place.end_column if place.end_line == place.line else len(line) + 1, len(line) + 1)
@@ -137,9 +135,11 @@ def shelved(names: tuple[str, ...]) -> dict[tuple[int, str], list[str]]:
 
 @lru_cache(maxsize=1024)
 def closest(word: str, names: tuple[str, ...]) -> str | None:
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    from difflib import SequenceMatcher, get_close_matches  # a playbook without a fault does without
+
+    close = get_close_matches(word, names, n=1, cutoff=0.6)
     begun = max((name for name in names if word.startswith((f"{name}_", f"{name}-"))), key=len, default=None)
-    if begun and not (close and difflib.SequenceMatcher(None, word, close[0]).ratio() > CLOSE):
+    if begun and not (close and SequenceMatcher(None, word, close[0]).ratio() > CLOSE):
         return begun
     if close:
         return close[0]

@@ -24,6 +24,7 @@ from noetl.dsl.dialects.nodetree import NodeTree
 from noetl.dsl.dialects.reading import asks_for_upstream
 from noetl.dsl.dialects.texttree import TextTree
 from noetl.dsl.dialects.tree import Mark
+from noetl.dsl.draft import OTHER_KINDS
 from noetl.dsl.findings import ERROR, Finding
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.nodes import AnyNode, Mapping, Sequence, plain
@@ -32,7 +33,6 @@ from noetl.dsl.read import Fault, Reading, read
 from noetl.dsl.rewriting.outline import comments, outline
 from noetl.dsl.rewriting.pairing import Unpaired
 from noetl.dsl.rewriting.parts import Document
-from noetl.dsl.shapes import OTHER_KINDS
 from noetl.dsl.source import Place, Source
 
 LEGACY, V10, UPSTREAM = "legacy", "v10", "upstream"

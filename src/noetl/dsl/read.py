@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import yaml
@@ -138,7 +138,7 @@ def decoded(data: bytes | str, name: str) -> tuple[Source, Fault | None]:
         return source, Fault("not-utf8", place, {"byte": f"0x{raw[error.start]:02x}"})
 
 
-class Trace(NamedTuple):
+class Trace(msgspec.Struct, frozen=True):
     """One event of the parser: what begins, ends or stands at these characters. For those who rewrite the text."""
 
     kind: str  # document, mapping, sequence, end, scalar, alias

@@ -15,7 +15,6 @@ from noetl.dsl.kinds import BOOLEAN, INTEGER, LIST, MAPPING, NUMBER, TEXT
 from noetl.keychain import kinds
 
 NULL = "null"
-OTHER_KINDS = frozenset(("Schedule", "Trigger", "PlaybookTest", "Credential"))  # documents with a checker of their own
 REDUCERS = ("sum", "min", "max", "count", "append", "merge", "first", "last", "union")
 DIRECTIVES = ("continue", "retry", "jump", "break", "fail", "skip")
 CREDENTIAL_KINDS = kinds.NAMES

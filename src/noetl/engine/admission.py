@@ -10,33 +10,17 @@ from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine import views
 from noetl.engine.decision import Decision
-from noetl.engine.events import Event
 from noetl.engine.routing import fail_workflow
 from noetl.engine.state import Token
 from noetl.engine.values import Fault, holds
 
 ALLOWED = -1
-QUIET: frozenset[type[Event]] = frozenset(  # they make and take no token and end no run, so no answer is new
-    (
-        facts.Emitted,
-        facts.StepStarted,
-        facts.TaskStarted,
-        facts.TaskDone,
-        facts.TaskWaiting,
-        facts.ChildDone,
-        facts.LoopStarted,
-        facts.LoopIterationStarted,
-        facts.LoopIterationDone,
-        facts.LoopIterationFailed,
-        facts.LoopIterationCancelled,
-    )
-)
 
 
 def admit_all(decision: Decision) -> bool:
     """Ask every token that may have a new answer; whether any step was scheduled."""
     state = decision.state
-    if not (decision.has_ctx_changed or any(type(event) not in QUIET for event in decision.events)):
+    if decision.is_quiet and not decision.has_ctx_changed:
         return False
     before = state.last_run
     asked: set[str] = set()  # joins: a thousand tokens at one are one question

@@ -7,7 +7,7 @@ table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Never, cast
+from typing import Any
 
 from noetl.engine import apply_loops as loops
 from noetl.engine import apply_steps as steps
@@ -17,16 +17,18 @@ from noetl.engine import views
 from noetl.engine.events import Event
 from noetl.engine.lifecycle import check_open
 from noetl.engine.patches import patched
-from noetl.engine.state import INCIDENT, RUNNING, State, Token
+from noetl.engine.state import ENDED_STATUSES, INCIDENT, RUNNING, State, Token
 
 
 def apply(state: State, event: Event) -> None:
     """Fold one event into the state."""
-    check_open(state, event)
+    kind = type(event)
+    if state.is_finished or state.status in ENDED_STATUSES:
+        check_open(state, event)
     state.seq += 1
-    if type(event) is not facts.ExecutionRecovered:
+    if state.recoveries and kind is not facts.ExecutionRecovered:
         state.recoveries = 0
-    HANDLERS[type(event)](state, cast(Never, event))
+    HANDLERS[kind](state, event)
 
 
 def replay(execution_id: int, log: list[Event]) -> State:

@@ -92,11 +92,15 @@ def _loop_of(run: Run) -> Loop:
 def iteration_done(state: State, event: facts.LoopIterationDone) -> None:
     run = state.runs[event.run]
     loop = _loop_of(run)
-    inner = _end_iteration(state, run, event)
+    inner = _end_iteration(state, run, loop, event)
     loop.done += 1
-    _keep_data(loop, event.iter, event.output)
+    if not loop.is_spilled:
+        _keep_data(loop, event.iter, event.output)
     if loop.is_held:
-        folds = inner.loop.folds() if inner and inner.loop else begin(event.patches, loop.reducers)
+        if inner and inner.loop:
+            folds = inner.loop.folds()
+        else:
+            folds = begin(event.patches, loop.reducers) if event.patches else {}
         _hold(loop, event.iter, folds)
         if not loop.is_parallel:
             _show(loop, _seen_writes(loop, inner, event.patches))
@@ -124,26 +128,24 @@ def _hold(loop: Loop, index: int, folds: dict[str, Any]) -> None:
     )
 
 
-def _end_iteration(state: State, run: Run, event: Event) -> Run | None:
+def _end_iteration(state: State, run: Run, loop: Loop, event: Event) -> Run | None:
     """Take an iteration out of flight; gives the run of its inner loop."""
-    loop = _loop_of(run)
-    if event.iter not in loop.in_flight:
+    inner = loop.in_flight.pop(event.iter, None)
+    if inner is None:
         raise BrokenInvariant("I6", f"iteration {event.iter} of run {run.id} ended twice")
-    inner = state.runs.pop(loop.in_flight.pop(event.iter), None)
     run.jobs.pop(event.iter, None)
-    loop.elements.pop(event.iter, None)
-    return inner
+    if loop.elements:
+        loop.elements.pop(event.iter, None)
+    return state.runs.pop(inner, None) if inner else None
 
 
 def _keep_data(loop: Loop, index: int, output: facts.Envelope) -> None:
     """Keep an iteration's data while all of it is small; else it is collected from the log when the loop ends."""
-    if loop.is_spilled:
-        return
     if "data" not in output:
         loop.is_spilled, loop.data = True, {}
         return
-    loop.data[index] = output["data"]
-    _count_bytes(loop, len(encode(output["data"])))
+    data = loop.data[index] = output["data"]
+    _count_bytes(loop, NULL_BYTES if data is None else len(encode(data)))
 
 
 def _count_bytes(loop: Loop, size: int) -> None:
@@ -155,7 +157,7 @@ def _count_bytes(loop: Loop, size: int) -> None:
 def iteration_failed(state: State, event: facts.LoopIterationFailed) -> None:
     run = state.runs[event.run]
     loop = _loop_of(run)
-    _end_iteration(state, run, event)
+    _end_iteration(state, run, loop, event)
     loop.failed += 1
     _count_bytes(loop, NULL_BYTES)
     loop.error = loop.error or event.error
@@ -166,8 +168,9 @@ def iteration_failed(state: State, event: facts.LoopIterationFailed) -> None:
 
 def iteration_cancelled(state: State, event: facts.LoopIterationCancelled) -> None:
     run = state.runs[event.run]
-    _end_iteration(state, run, event)
-    _loop_of(run).is_closed = True
+    loop = _loop_of(run)
+    _end_iteration(state, run, loop, event)
+    loop.is_closed = True
 
 
 def loop_done(state: State, event: facts.LoopDone) -> None:

@@ -94,7 +94,8 @@ def step_cancelled(state: State, event: facts.StepCancelled) -> None:
 
 def next_evaluated(state: State, event: facts.NextEvaluated) -> None:
     run = state.runs.pop(event.run)
-    state.ctx = patched(state.ctx, event.patches, "ctx")
+    if event.patches:
+        state.ctx = patched(state.ctx, event.patches, "ctx")
     view = views.boundary(state.execution_id, run)
     for fired in event.fired:
         if fired.dedupe:

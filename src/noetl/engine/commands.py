@@ -289,6 +289,10 @@ class PlanWanted(Change, frozen=True, kw_only=True):
     data: Data
 
 
+# What is followed in other executions within the batch that records it (TL-04).
+LEADS_ON: frozenset[type[Change]] = frozenset((ChildWanted, ParentTold, ChildrenCancelled, ChildDropped))
+
+
 class BlobMade(Change, frozen=True, kw_only=True):
     """Bytes that an event names: to be stored before it is committed."""
 

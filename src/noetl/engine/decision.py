@@ -19,7 +19,24 @@ from noetl.engine.net import Net
 from noetl.engine.state import Run, State
 from noetl.engine.values import rendered
 
-EMITS_ON = (facts.StepScheduled, facts.StepStarted, facts.StepDone, facts.StepFailed, facts.LoopStarted, facts.LoopDone)
+EMITS_ON = frozenset(
+    (facts.StepScheduled, facts.StepStarted, facts.StepDone, facts.StepFailed, facts.LoopStarted, facts.LoopDone)
+)
+QUIET: frozenset[type[Event]] = frozenset(  # they make and take no token and end no run, so no gate has a new answer
+    (
+        facts.Emitted,
+        facts.StepStarted,
+        facts.TaskStarted,
+        facts.TaskDone,
+        facts.TaskWaiting,
+        facts.ChildDone,
+        facts.LoopStarted,
+        facts.LoopIterationStarted,
+        facts.LoopIterationDone,
+        facts.LoopIterationFailed,
+        facts.LoopIterationCancelled,
+    )
+)
 
 
 class Decision:
@@ -34,13 +51,18 @@ class Decision:
         self.changes: list[Change] = []
         self.agenda: list[int] = []  # runs whose loop is to be looked at
         self.ctx_before = state.ctx
+        self.is_quiet = True  # so far no gate can have a new answer
 
     def emit(self, event: Event) -> None:
         """Decide a fact."""
+        kind = type(event)
         apply(self.state, event)
         self.events.append(event)
-        self.changes.extend(effects(self.state, event))
-        if type(event) in EMITS_ON:
+        if kind not in QUIET:
+            self.is_quiet = False
+        if changes := effects(self.state, event):
+            self.changes.extend(changes)
+        if self.net.emits and kind in EMITS_ON:
             self._emit_own(event)
 
     def _emit_own(self, event: Any) -> None:

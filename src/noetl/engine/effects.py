@@ -5,7 +5,7 @@ The queue is a projection of the log: `pending` gives the same changes for a who
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noetl.engine import events as facts
@@ -34,28 +34,36 @@ ENDS_A_JOB = (
 )
 
 
-def effects(state: State, event: Event) -> Iterator[Change]:
+def effects(state: State, event: Event) -> Sequence[Change]:
     """What follows from an event that has just been applied."""
     kind = type(event)
+    if kind is facts.TaskStarted or kind is facts.TaskDone:  # most of all events
+        return ()
     key = (state.execution_id, event.run, event.iter)
-    if kind is facts.StepScheduled or kind is facts.LoopIterationStarted:
+    if kind is facts.LoopIterationStarted:
         run = state.runs[event.run]
-        if event.iter in run.jobs:
-            yield added(state, run, event.iter)
-        if kind is facts.StepScheduled and run.deadline_at:
-            yield timer(state, run, run.deadline_at, "deadline_s")
-    elif kind in ENDS_A_JOB:
-        yield JobGone(key=key, is_revoked=not event.lease)
-    elif kind is facts.StepStarted:
+        return (added(state, run, event.iter),) if event.iter in run.jobs else ()
+    if kind in ENDS_A_JOB:
+        return (JobGone(key=key, is_revoked=not event.lease),)
+    if kind is facts.StepScheduled:
+        return _scheduled(state, state.runs[event.run])
+    if kind is facts.StepStarted:
         run = state.runs[event.run]
-        if run.timeout_at:
-            yield timer(state, run, run.timeout_at, "timeout_s")
-    elif isinstance(event, facts.TaskWaiting):
-        yield from parked(state, key, event.task, state.runs[event.run].jobs[event.iter])
-    elif kind is facts.ChildDone:
-        yield JobReady(key=key)
-    elif kind is facts.EngineError:  # an incident waits: its jobs come back when it is taken up again
-        yield from _all_gone(state)
+        return (timer(state, run, run.timeout_at, "timeout_s"),) if run.timeout_at else ()
+    if isinstance(event, facts.TaskWaiting):
+        return list(parked(state, key, event.task, state.runs[event.run].jobs[event.iter]))
+    if kind is facts.ChildDone:
+        return (JobReady(key=key),)
+    if kind is facts.EngineError:  # an incident waits: its jobs come back when it is taken up again
+        return list(_all_gone(state))
+    return ()
+
+
+def _scheduled(state: State, run: Run) -> list[Change]:
+    found: list[Change] = [added(state, run, index) for index in run.jobs]
+    if run.deadline_at:
+        found.append(timer(state, run, run.deadline_at, "deadline_s"))
+    return found
 
 
 def _all_gone(state: State) -> Iterator[Change]:
@@ -73,6 +81,8 @@ def added(state: State, run: Run, index: int) -> JobAdded:
 
 def group(state: State, run: Run) -> int:
     """LP-05: the jobs of a local loop stay on one lease: that of its outermost local run."""
+    if not run.parent_run:
+        return run.id if run.loop and run.loop.is_local else 0
     found = 0
     while True:
         if run.loop and run.loop.is_local:

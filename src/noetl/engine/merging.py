@@ -235,16 +235,18 @@ def insert(
     stretches: dict[int, Stretch], starts: dict[int, int], index: int, folds: dict[str, Fold], join: Join
 ) -> None:
     """Add one finished iteration; `stretches` by their end, `starts` from a stretch's start to its end."""
-    start, end = index, index + 1
-    left = stretches.pop(index, None)
-    if left is not None:
-        folds, start = join(left.folds, folds), left.start
-        del starts[start]
+    end = index + 1
+    stretch = stretches.pop(index, None)
+    if stretch is None:
+        stretch = Stretch(index, end, folds)
+    elif folds:  # most iterations write nothing, and a million of them are one stretch that grows
+        stretch.folds = join(stretch.folds, folds)
     if end in starts:
         right = stretches.pop(starts.pop(end))
-        folds, end = join(folds, right.folds), right.end
-    stretches[end] = Stretch(start, end, folds)
-    starts[start] = end
+        stretch.folds, end = join(stretch.folds, right.folds), right.end
+    stretch.end = end
+    stretches[end] = stretch
+    starts[stretch.start] = end
 
 
 Join = Callable[[dict[str, Fold], dict[str, Fold]], dict[str, Fold]]

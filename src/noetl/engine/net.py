@@ -1,4 +1,5 @@
-"""From which steps a token can still come to a step: what a join has to wait for (ST-11)."""
+"""What is known of a graph as a whole: from which steps a token can still come to a step, which is what a join has to
+wait for (ST-11), and whether it has events of its own (ST-10)."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ class Net:
 
     def __init__(self, playbook: Playbook) -> None:
         self.playbook = playbook
+        self.emits = any(step.emissions for step in playbook.steps.values())  # events of the author's own
         self._sources: dict[str, frozenset[str]] = {}
         self._senders: dict[str, list[str]] = {}
 

@@ -21,6 +21,7 @@ from noetl.dsl.model import Assign, Rule, Task
 from noetl.engine import scopes, views
 from noetl.engine.backoff import delay_seconds
 from noetl.engine.events import (
+    NO_DELAY,
     Envelope,
     Event,
     LoopIterationDone,
@@ -32,10 +33,11 @@ from noetl.engine.events import (
     TaskDone,
     TaskStarted,
 )
+from noetl.engine.outlines import END, TaskOutline
 from noetl.engine.output import Error
 from noetl.engine.patches import patched
 from noetl.engine.policy import CONTINUE, FAIL, JUMP, RETRY, SKIP, Verdict, verdict_after, verdict_before
-from noetl.engine.progress import END, KEPT, fold
+from noetl.engine.progress import KEPT, fold
 from noetl.engine.rows import check_written
 from noetl.engine.scene import Scene
 from noetl.engine.values import (
@@ -86,38 +88,54 @@ class Pipeline(Scene):
 
     def current(self) -> Task | None:
         """The task that is next; None: the pipeline is at its end."""
+        found = self.current_outline()
+        return found.task if found is not None else None
+
+    def current_outline(self) -> TaskOutline | None:
+        """The same, with what is known of it."""
         label = self.progress.label
         if label is None:
-            return self.tasks[0] if self.tasks else None
-        return None if label == END else self.tasks[self._place(label)]
-
-    def _place(self, label: str) -> int:
-        return next(place for place, task in enumerate(self.tasks) if task.label == label)
+            return self.outline.first
+        return None if label == END else self.outline.by_label[label]
 
     def enter(self, now: float) -> tuple[list[Event], Invocation | None]:
         """Open the next task. No invocation: it is closed already, since no tool has to run."""
-        task = self.current()
-        assert task is not None  # noqa: S101 - the worker asks for a task while there is one
+        outline = self.current_outline()
+        assert outline is not None  # noqa: S101 - the worker asks for a task while there is one
+        task = outline.task
         events = self._open(task, now)
         try:
-            return self._prepare(task, events, now)
+            return self._prepare(outline, events, now)
         except Fault as found:
             return [*events, self._failed(task, found.error, now)], None
 
     def _open(self, task: Task, now: float) -> list[Event]:
-        if self.progress.is_open:
+        progress, work = self.progress, self.work
+        if progress.is_open:
             return []
-        started = TaskStarted(kind=task.kind, **self._ids(task, now))
-        fold(self.progress, started)
+        started = TaskStarted(
+            ts=now,
+            run=work.run,
+            iter=work.iter,
+            lease=work.lease,
+            task=task.label,
+            visit=self.visit(task),
+            attempt=progress.attempt,
+            kind=task.kind,
+        )
+        fold(progress, started)
         return [started]
 
-    def _prepare(self, task: Task, events: list[Event], now: float) -> tuple[list[Event], Invocation | None]:
+    def _prepare(self, outline: TaskOutline, events: list[Event], now: float) -> tuple[list[Event], Invocation | None]:
+        task = outline.task
         if self.progress.task_runs >= TASK_RUNS_MAX:
             raise fault("jump_limit", f"a pipeline may run {TASK_RUNS_MAX} tasks; does a jump ever end?", task.place)
-        scope = self.scope(task) if _reads_before(task) else {}
-        skipped = verdict_before(task, scope)
-        if skipped:
-            return [*events, self._done(task, skipped, scope, None, now)], None
+        scope: dict[str, Any] = {}
+        if outline.reads_before:
+            scope = self.scope(task)
+            skipped = verdict_before(task, scope)
+            if skipped:
+                return [*events, self._done(task, skipped, scope, None, now)], None
         if task.is_transparent:
             verdict = verdict_after(task, scope, is_error=False)
             return [*events, self._done(task, verdict, scope, None, now)], None
@@ -138,7 +156,8 @@ class Pipeline(Scene):
     def close(self, invocation: Invocation, answer: Answer, now: float, chance: float = 0.5) -> TaskDone:
         """The tool has answered: what happens next."""
         task, previous_label = invocation.task, self.progress.previous_label
-        scope = self._scope_of_answer(task, invocation.input, answer) if task.policy or task.set else {}
+        is_judged = self.outline.by_label[task.label].is_judged
+        scope = self._scope_of_answer(task, invocation.input, answer) if is_judged else {}
         try:
             verdict = verdict_after(task, scope, is_error=answer.hand["status"] == "error")
             done = self._done(task, verdict, scope, answer, now, chance)
@@ -161,18 +180,6 @@ class Pipeline(Scene):
         """What the tool was to be given cannot be made: the step fails."""
         return self._failed(invocation.task, error, now)
 
-    def _ids(self, task: Task, now: float) -> dict[str, Any]:
-        work = self.work
-        return {
-            "ts": now,
-            "run": work.run,
-            "iter": work.iter,
-            "lease": work.lease,
-            "task": task.label,
-            "visit": self.visit(task),
-            "attempt": self.progress.attempt,
-        }
-
     def _done(
         self,
         task: Task,
@@ -182,15 +189,24 @@ class Pipeline(Scene):
         now: float,
         chance: float = 0.5,
     ) -> TaskDone:
-        rule = verdict.rule
+        rule, work, progress = verdict.rule, self.work, self.progress
         verdict, error, delay = self._after_retries(task, verdict, scope, answer, chance)
-        patches = [*(answer.patches if answer else ()), *self._writes(task, verdict, rule, scope)]
+        patches = self._writes(task, verdict, rule, scope) if task.set or rule else []
+        if answer and answer.patches:
+            patches = [*answer.patches, *patches]
         previous = [rendered_data(rule.previous, scope)] if rule and rule.previous else []
-        check_ctx(self.progress.ctx, patches, task.place)
-        check_written(self.playbook, [patches, *previous], task.place)
+        if patches or previous:
+            check_ctx(progress.ctx, patches, task.place)
+            check_written(self.playbook, [patches, *previous], task.place)
         now_patches, held = self._split(patches)
         done = TaskDone(
-            **self._ids(task, now),
+            ts=now,
+            run=work.run,
+            iter=work.iter,
+            lease=work.lease,
+            task=task.label,
+            visit=self.visit(task),
+            attempt=progress.attempt,
             do=verdict.do,
             to=self._next_label(task, verdict),
             rule=verdict.index,
@@ -203,7 +219,7 @@ class Pipeline(Scene):
             logs=answer.logs if answer else [],
             error=error,
         )
-        fold(self.progress, done)
+        fold(progress, done)
         return done
 
     def _after_retries(
@@ -211,12 +227,14 @@ class Pipeline(Scene):
     ) -> tuple[Verdict, dict[str, Any] | None, float]:
         """A retry with a delay; or, with none left, a failure (TK-08)."""
         rule = verdict.rule
+        if verdict.do == CONTINUE:
+            return verdict, None, NO_DELAY
         if verdict.do == RETRY and rule:
             if self.progress.attempt < rule.attempts:
                 return verdict, None, self._delay(rule, scope, answer, chance)
             error = {**self._error(task, verdict, answer), "attempts": rule.attempts}
-            return Verdict(FAIL, rule, verdict.index), error, 0.0
-        return verdict, self._error(task, verdict, answer) if verdict.do == FAIL else None, 0.0
+            return Verdict(FAIL, rule, verdict.index), error, NO_DELAY
+        return verdict, self._error(task, verdict, answer) if verdict.do == FAIL else None, NO_DELAY
 
     def _delay(self, rule: Rule, scope: Scope, answer: Answer | None, chance: float) -> float:
         return delay_seconds(
@@ -246,9 +264,15 @@ class Pipeline(Scene):
 
     def _failed(self, task: Task, error: Error, now: float, answer: Answer | None = None) -> TaskDone:
         """A template failed, or a value cannot be recorded: the step fails whatever the policy says."""
-        data = error.as_data()
+        data, work = error.as_data(), self.work
         done = TaskDone(
-            **self._ids(task, now),
+            ts=now,
+            run=work.run,
+            iter=work.iter,
+            lease=work.lease,
+            task=task.label,
+            visit=self.visit(task),
+            attempt=self.progress.attempt,
             do=FAIL,
             to=END,
             output=answer.recorded if answer else views.failed(data),
@@ -276,7 +300,7 @@ class Pipeline(Scene):
 
     def _split(self, patches: list[Patch]) -> tuple[list[Patch], list[Patch]]:
         """What applies now, and what a parallel loop holds until its end (SC-12)."""
-        if not self.work.is_held:
+        if not (patches and self.work.is_held):
             return patches, []
         held = [patch for patch in patches if not patch.path.startswith("iter.")]
         return [patch for patch in patches if patch.path.startswith("iter.")], held
@@ -287,8 +311,7 @@ class Pipeline(Scene):
         if verdict.do == RETRY:
             return task.label
         if verdict.do in (CONTINUE, SKIP):
-            following = self._place(task.label) + 1
-            return self.tasks[following].label if following < len(self.tasks) else END
+            return self.outline.by_label[task.label].following
         return END
 
     # --- the end -----------------------------------------------------------------------------------------------------
@@ -301,7 +324,8 @@ class Pipeline(Scene):
 
     def _iteration_done(self, now: float) -> Event:
         try:
-            check_written(self.playbook, [self.progress.held], self.step.place)
+            if self.progress.held:
+                check_written(self.playbook, [self.progress.held], self.step.place)
         except Fault as found:
             return self.fail(found.error, now)
         return LoopIterationDone(
@@ -319,9 +343,10 @@ class Pipeline(Scene):
     def _step_done(self, now: float) -> Event:
         output = self._last_recorded() or self.work.carried or views.NOTHING
         try:
-            patches = [] if self.work.compensates else writes(self.step.set, self._step_scope())
-            check_ctx(self.progress.ctx, patches, self.step.place)
-            check_written(self.playbook, [patches], self.step.place)
+            patches = writes(self.step.set, self._step_scope()) if self._has_step_set else []
+            if patches:
+                check_ctx(self.progress.ctx, patches, self.step.place)
+                check_written(self.playbook, [patches], self.step.place)
         except Fault as found:
             return self.fail(found.error, now)
         is_plan = self.step.is_planner and not self.work.compensates
@@ -334,6 +359,10 @@ class Pipeline(Scene):
             patches=patches,
             is_plan=is_plan,
         )
+
+    @property
+    def _has_step_set(self) -> bool:
+        return bool(self.step.set) and not self.work.compensates
 
     def _step_scope(self) -> dict[str, Any]:
         scope = self.base_scope()
@@ -362,10 +391,3 @@ class Pipeline(Scene):
     def fail(self, error: Error, now: float) -> Event:
         """The pipeline cannot go on for a reason outside any task: its input cannot be made."""
         return self._boundary_failed({**error.as_data(), "step": self.step.name, "place": str(self.step.place)}, now)
-
-
-def _reads_before(task: Task) -> bool:
-    """Whether anything of a task reads names before its tool runs: most no-ops do not, and need no scope."""
-    if task.is_transparent or any(value.reads for value in task.input.values()):
-        return True
-    return task.policy is not None and any(rule.is_before_tool for rule in task.policy.rules)

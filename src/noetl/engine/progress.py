@@ -10,42 +10,25 @@ from noetl.engine.events import Event, TaskDone, TaskStarted
 from noetl.engine.patches import patched
 from noetl.engine.state import Progress
 
-END = ""  # the label after the last
 KEPT = "_prev"  # among outputs, and no label: what a task that follows itself found, while it is tried again
 
 
 def copy_of(progress: Progress) -> Progress:
     """A progress that can be folded on without touching this one; data itself is never changed, so it is shared."""
-    return Progress(
-        ctx=progress.ctx,
-        step=progress.step,
-        iter=progress.iter,
-        label=progress.label,
-        visits=dict(progress.visits),
-        attempt=progress.attempt,
-        answered=progress.answered,
-        is_open=progress.is_open,
-        outputs=dict(progress.outputs),
-        last=progress.last,
-        previous_label=progress.previous_label,
-        previous=progress.previous,
-        held=list(progress.held),
-        ready_at=progress.ready_at,
-        task_runs=progress.task_runs,
-        error=progress.error,
-        is_failed=progress.is_failed,
-        child=progress.child,
-    )
+    made: Progress = progress.__copy__()  # type: ignore[attr-defined]  # a shallow copy, as every Struct has it
+    made.visits, made.outputs, made.held = dict(made.visits), dict(made.outputs), list(made.held)
+    return made
 
 
 def fold(progress: Progress, event: Event) -> None:
     """Take one event of the pipeline in."""
-    if isinstance(event, TaskStarted):
+    kind = type(event)
+    if kind is TaskDone:
+        _fold_done(progress, event)  # type: ignore[arg-type]  # it is one
+    elif kind is TaskStarted:
         progress.is_open = True
         progress.label = event.task
         progress.visits[event.task] = event.visit
-    elif isinstance(event, TaskDone):
-        _fold_done(progress, event)
 
 
 def _fold_done(progress: Progress, event: TaskDone) -> None:
@@ -85,6 +68,8 @@ def _keep_previous(progress: Progress, label: str) -> None:
 
 
 def _fold_writes(progress: Progress, event: TaskDone) -> None:
+    if not (event.patches or event.held):
+        return
     for patches in (event.patches, event.held):
         if patches:
             progress.ctx = patched(progress.ctx, patches, "ctx")

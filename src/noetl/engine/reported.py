@@ -15,14 +15,15 @@ from noetl.engine.state import Progress, State
 from noetl.errors import BrokenInvariant
 from noetl.ids import iteration_id
 
-OF_TASKS = (facts.TaskStarted, facts.TaskDone, facts.TaskWaiting)
+OF_TASKS = frozenset((facts.TaskStarted, facts.TaskDone, facts.TaskWaiting))
 
 
 def check_reported(state: State, report: Report, event: Event) -> None:
     """Refuse what is not of this job, or not what can have happened next."""
-    if type(event) not in WORKER_EVENTS or (event.run, event.iter) != (report.run, report.iter):
+    kind = type(event)
+    if kind not in WORKER_EVENTS or event.run != report.run or event.iter != report.iter:
         raise BrokenInvariant("I2", f"a worker may not report {facts.name_of(event)} of run {event.run}")
-    if isinstance(event, OF_TASKS):
+    if kind in OF_TASKS:
         run = state.runs.get(event.run)
         job = run.jobs.get(event.iter) if run else None
         if job is not None:  # else folding it says what is wrong
@@ -33,12 +34,13 @@ def check_reported(state: State, report: Report, event: Event) -> None:
 
 def _check_order(progress: Progress, event: Event) -> None:
     """An attempt begins where the pipeline stands, and ends if it has begun."""
-    is_next = progress.label in (None, event.task)
-    if not isinstance(event, facts.TaskWaiting):
-        is_end = isinstance(event, facts.TaskDone)
+    kind = type(event)
+    is_next = progress.label is None or progress.label == event.task
+    if kind is not facts.TaskWaiting:
+        is_end = kind is facts.TaskDone
         is_again = progress.is_open or progress.attempt > 1
         visit = progress.visits.get(event.task, 0) + (0 if is_again else 1)
-        is_next = is_next and progress.is_open == is_end and (event.visit, event.attempt) == (visit, progress.attempt)
+        is_next = is_next and progress.is_open == is_end and event.visit == visit and event.attempt == progress.attempt
     if not is_next:
         at = f'"{event.task}", visit {event.visit}, attempt {event.attempt}'
         raise BrokenInvariant("I3", f"{facts.name_of(event)} of task {at} is not what can have happened next")

@@ -16,6 +16,8 @@ from noetl.engine.rows import check_fan_out, check_written
 from noetl.engine.state import Run
 from noetl.engine.values import Fault, check_ctx, holds, rendered_data, writes
 
+FEW_ARCS = 8  # that hand nothing on: they fit into any event
+
 
 def route(decision: Decision, run: Run) -> None:
     """Evaluate the arcs of an ended run and say what came of it."""
@@ -27,7 +29,8 @@ def route(decision: Decision, run: Run) -> None:
     try:
         matched, refused = _matching(decision, step, run)
         fired, patches = _fire(decision, step, run, matched)
-        check_fan_out(decision.playbook, [fired, refused, patches], step.router.place)
+        if patches or len(step.router.arcs) > FEW_ARCS or any(one.args or one.partition or one.dedupe for one in fired):
+            check_fan_out(decision.playbook, [fired, refused, patches], step.router.place)
     except Fault as fault:
         _fail_guard(decision, step, run, fault)
         return
@@ -127,13 +130,17 @@ def _fire(decision: Decision, step: Step, run: Run, matched: list[int]) -> tuple
     """The tokens that the matching arcs make, in YAML order, and what their sets write."""
     fired: list[Fired] = []
     patches: list[Patch] = []
-    scope = arc_scope(decision, run) if any(_has_values(step.router.arcs[index]) for index in matched) else {}
+    scope: dict[str, Any] = {}
     for index in matched:
         arc = step.router.arcs[index]
+        if not scope and _has_values(arc):
+            scope = arc_scope(decision, run)
         fired.append(_fired(decision, run, index, arc, scope, fired))
-        patches += writes(arc.set, scope)
-    check_ctx(decision.state.ctx, patches, step.router.place)
-    check_written(decision.playbook, [patches, [one.args for one in fired if one.args]], step.router.place)
+        if arc.set:
+            patches += writes(arc.set, scope)
+    if patches or any(one.args for one in fired):
+        check_ctx(decision.state.ctx, patches, step.router.place)
+        check_written(decision.playbook, [patches, [one.args for one in fired if one.args]], step.router.place)
     return fired, patches
 
 
@@ -143,6 +150,8 @@ def _has_values(arc: Arc) -> bool:
 
 
 def _fired(decision: Decision, run: Run, index: int, arc: Arc, scope: dict[str, Any], before: list[Fired]) -> Fired:
+    if not _has_values(arc):
+        return Fired(arc=index, step=arc.target, args=run.args, priority=arc.priority)
     key = _dedupe_key(arc, scope)
     sent = decision.state.sent.get(arc.target, ())
     is_duplicate = bool(key) and (key in sent or any(one.step == arc.target and one.dedupe == key for one in before))

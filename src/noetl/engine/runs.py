@@ -24,8 +24,9 @@ def add_job(run: Run, index: int, ctx: dict[str, Any], step: dict[str, Any]) -> 
 
 def write(state: State, run: Run, patches: list[Patch]) -> None:
     """Writes that apply now: to ctx, and to the values of the step run."""
-    state.ctx = patched(state.ctx, patches, "ctx")
-    run.step_values = patched(run.step_values, patches, "step")
+    if patches:
+        state.ctx = patched(state.ctx, patches, "ctx")
+        run.step_values = patched(run.step_values, patches, "step")
 
 
 def end_run(state: State, event: Event, output: facts.Envelope, error: dict[str, Any] | None) -> None:

@@ -9,6 +9,7 @@ from noetl.dsl.model import Playbook, Step, Task
 from noetl.engine import scopes, views
 from noetl.engine.commands import Work
 from noetl.engine.events import Envelope
+from noetl.engine.outlines import outline_of
 from noetl.engine.progress import KEPT, copy_of
 from noetl.engine.state import Progress
 from noetl.engine.values import rendered
@@ -22,6 +23,7 @@ class Scene:
         self.work = work
         self.step: Step = playbook.steps[work.step]
         self.tasks: tuple[Task, ...] = self.step.compensation if work.compensates else self.step.tasks
+        self.outline = outline_of(self.tasks)
         self.progress: Progress = copy_of(work.progress)
         self.hands: dict[str, Envelope] = {}  # outputs with their data in hand, by label
         self.keychain: dict[str, Any] | None = {}  # None: it could not be had, so no input can be rendered

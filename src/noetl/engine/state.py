@@ -20,6 +20,7 @@ from noetl.engine.merging import Fold, Stretch
 
 RUNNING, WAITING, INCIDENT = "running", "waiting", "incident"
 SUCCESS, FAILED, CANCELLED = "success", "failed", "cancelled"
+ENDED_STATUSES = frozenset((SUCCESS, FAILED, CANCELLED))
 SCHEDULED, STARTED, ENDED = "scheduled", "started", "ended"
 ENGINE_VERSION = 1
 
@@ -212,7 +213,7 @@ class State(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @property
     def is_ended(self) -> bool:
-        return self.status in (SUCCESS, FAILED, CANCELLED)
+        return self.status in ENDED_STATUSES
 
 
 def written(state: State) -> bytes:

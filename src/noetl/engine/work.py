@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from noetl.dsl.model import Assign, Playbook, Step, Task, Value
@@ -32,7 +31,7 @@ def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: in
         args=top.args,
         carried=top.carried,
         around=around(state, run, index) if run.loop else [],
-        steps={name: state.outputs[name] for name in read if name in state.outputs},
+        steps={name: state.outputs[name] for name in read if name in state.outputs} if read else {},
         progress=job.progress,
         is_held=bool(run.loop and run.loop.is_held),
         compensates=run.compensates,
@@ -43,41 +42,32 @@ def work_of(playbook: Playbook, state: State, run_id: int, index: int, lease: in
     )
 
 
-class _ById:
-    """A step as a key of a cache: playbooks are frozen, but hold mappings."""
-
-    __slots__ = ("playbook", "step")
-
-    def __init__(self, playbook: Playbook, step: Step) -> None:
-        self.playbook = playbook
-        self.step = step
-
-    def __hash__(self) -> int:
-        return id(self.step)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.step is self.step
+_known: dict[int, tuple[Step, tuple[str, ...]]] = {}  # by the id of a step, which is kept: no other has it meanwhile
+KEPT_MAX = 4096
 
 
-@lru_cache(4096)
-def _names_read(key: _ById) -> tuple[str, ...]:
-    step = key.step
+def names_read(playbook: Playbook, step: Step) -> tuple[str, ...]:
+    """All names that the templates of a step's pipeline read, those of the workbook tasks it may call included."""
+    found = _known.get(id(step))
+    if found is None:
+        if len(_known) >= KEPT_MAX:
+            _known.clear()
+        found = _known[id(step)] = (step, _names_read(playbook, step))
+    return found[1]
+
+
+def _names_read(playbook: Playbook, step: Step) -> tuple[str, ...]:
     tasks = [*step.tasks, *step.compensation]
     if any(task.kind == "workbook" for task in tasks):
-        tasks.extend(key.playbook.workbook.values())
+        tasks.extend(playbook.workbook.values())
     found: set[str] = set()
     for value in (*step.input.values(), *_set_values(step.set)):
         found |= value.reads
     for task in tasks:
         found |= _task_reads(task)
-    if key.playbook.settings.is_transparent and any(map(_reads_context, tasks)):
-        found |= set(key.playbook.steps)
+    if playbook.settings.is_transparent and any(map(_reads_context, tasks)):
+        found |= set(playbook.steps)
     return tuple(sorted(found))  # in one order on every machine: the bytes of a job follow it
-
-
-def names_read(playbook: Playbook, step: Step) -> tuple[str, ...]:
-    """All names that the templates of a step's pipeline read, those of the workbook tasks it may call included."""
-    return _names_read(_ById(playbook, step))
 
 
 def _task_reads(task: Task) -> set[str]:

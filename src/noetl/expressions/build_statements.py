@@ -7,7 +7,6 @@ nested loops end.
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-import msgspec
 from jinja2 import nodes
 
 from noetl.expressions.build_calls import apply_filter
@@ -17,17 +16,11 @@ from noetl.expressions.limits import WORK_PER_NODE, WORK_PER_TURN
 from noetl.expressions.loop import Loop
 from noetl.expressions.printing import settled, text_of
 from noetl.expressions.run import Run
-from noetl.expressions.values import Items, Stored, is_list, is_undefined, items_of, kind_of
+from noetl.expressions.values import Items, Stored, Value, is_list, is_undefined, items_of, kind_of
 
 Pieces = list[Any]
 Execute = Callable[[Run, Pieces], None]
 Assign = Callable[[Run, object], None]
-
-
-class Value(msgspec.Struct, frozen=True):
-    """What one {{ }} gave, kept apart from the text around it (for SQL, which binds values and never prints them)."""
-
-    value: object
 
 
 def block(builder: Builder, body: Iterable[nodes.Node]) -> Execute:

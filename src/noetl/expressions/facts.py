@@ -16,8 +16,6 @@ from noetl.expressions.lexer import Tokens
 from noetl.expressions.parser import children
 from noetl.expressions.spans import Call, Part, Read, Use
 
-FUNCTIONS: Final = frozenset({"dict", "range"})
-
 
 class Facts:
     """What one template does, in source order once `collect` is through."""

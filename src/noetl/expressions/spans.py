@@ -1,8 +1,10 @@
 """What is found in a template, and exactly where: the records that the checker and `rename` read."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
+
+FUNCTIONS: Final = frozenset({"dict", "range"})  # those there are
 
 
 class Part(msgspec.Struct, frozen=True):

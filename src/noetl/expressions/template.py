@@ -5,30 +5,32 @@ asked).
 `evaluate` are kept with it, so checking a playbook builds none. `evaluate` reads the scope, makes a value, and leaves
 no trace: the same scope gives the same value each time, and what comes out is never taken for a template again.
 (TP-01, TP-07)
+
+What needs Jinja2 is imported when the first template is read, and what builds functions when the first one is
+evaluated: together they are a sixth of the start of a run that has no template.
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, Never, cast
+from typing import TYPE_CHECKING, Any, Final, Never, cast
 
-from jinja2 import nodes
-
-from noetl.expressions.build_calls import CALLS
-from noetl.expressions.build_operations import OPERATIONS
-from noetl.expressions.build_reads import READS
-from noetl.expressions.build_statements import Execute, Value, block
-from noetl.expressions.builder import Builder, Evaluate
-from noetl.expressions.facts import collect
 from noetl.expressions.faults import EvaluationFault, Refusal, TemplateSyntaxFault
-from noetl.expressions.lexer import Tokens, tokenize
 from noetl.expressions.limits import LIMITS, Limits
-from noetl.expressions.parser import parse_tokens
-from noetl.expressions.printing import settled
-from noetl.expressions.run import Run, Undefined
+from noetl.expressions.run import Run
 from noetl.expressions.spans import Call, Read, Use
+from noetl.expressions.values import Value
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
+
+    from noetl.expressions.builder import Evaluate
+    from noetl.expressions.facts import Facts
+    from noetl.expressions.lexer import Tokens
+    from noetl.expressions.programs import Execute
 
 CACHED_MAX: Final = 2048
-TABLE: Final = {**READS, **OPERATIONS, **CALLS}
 LIMIT_ERRORS: Final = (RecursionError, MemoryError, OverflowError)
 
 
@@ -66,8 +68,7 @@ class Template:
     _program: Evaluate | None
     _pieces: Execute | None
 
-    def __init__(self, tokens: Tokens, body: list[nodes.Node]) -> None:
-        facts = collect(tokens, body)
+    def __init__(self, tokens: Tokens, body: list[nodes.Node], facts: Facts) -> None:
         data = [mark for mark in tokens.marks if mark[1] == "data"]
         is_alone = tokens.variables == 1 and not tokens.blocks and not tokens.extras
         keep = object.__setattr__
@@ -97,8 +98,10 @@ class Template:
         """The tree of a whole-value expression; for `decide` and its like inside this package."""
         if not self.is_expression:
             return None
-        children = cast(nodes.Output, self._body[0]).nodes
-        return next(child for child in children if not isinstance(child, nodes.TemplateData))
+        from jinja2.nodes import TemplateData
+
+        children = cast("nodes.Output", self._body[0]).nodes
+        return next(child for child in children if not isinstance(child, TemplateData))
 
     def evaluate(self, scope: Mapping[str, object], limits: Limits = LIMITS) -> object:
         """The value of this template in a scope; `EvaluationFault` is all it raises."""
@@ -123,57 +126,22 @@ class Template:
             raise _fault(self.source, error) from None
         return tuple(pieces)
 
-    def _builder(self) -> Builder:
-        return Builder(self._tokens, self._local, self.has_statements, TABLE)
-
     def _build(self) -> Evaluate:
-        expression = self.expression
-        if expression is None:
-            program = _text(self._pieces or self._build_pieces())
+        from noetl.expressions.programs import text_program, value_program
+
+        if self.expression is None:
+            program = text_program(self._pieces or self._build_pieces())
         else:
-            program = _value(self._builder(), expression)
+            program = value_program(self._tokens, self._local, self.expression, has_statements=self.has_statements)
         object.__setattr__(self, "_program", program)
         return program
 
     def _build_pieces(self) -> Execute:
-        execute = block(self._builder(), self._body)
+        from noetl.expressions.programs import pieces_program
+
+        execute = pieces_program(self._tokens, self._local, self._body, has_statements=self.has_statements)
         object.__setattr__(self, "_pieces", execute)
         return execute
-
-
-def _value(builder: Builder, expression: nodes.Expr) -> Evaluate:
-    """A whole value: undefined is None, at the top and inside what was made."""
-    inner, may_hide = builder.expression(expression), not _is_path(expression)
-
-    def program(run: Run) -> object:
-        value = inner(run)
-        if run.is_loose:
-            return settled(run, value) if may_hide else None if type(value) is Undefined else value
-        return value
-
-    return program
-
-
-def _is_path(node: nodes.Node) -> bool:
-    """Does it only read the scope, and so make nothing that undefined could hide in?"""
-    while isinstance(node, nodes.Getattr | nodes.Getitem):
-        node = node.node
-    return isinstance(node, nodes.Name)
-
-
-def _text(execute: Execute) -> Evaluate:
-    """Text, of at most `output_chars`."""
-
-    def program(run: Run) -> str:
-        pieces: list[str] = []
-        run.names = {}
-        execute(run, pieces)
-        text = "".join(pieces)
-        if len(text) > run.limits.output_chars:
-            raise Refusal("limit", f"a template may give {run.limits.output_chars} characters; this gives more")
-        return text
-
-    return program
 
 
 def _fault(source: str, error: Exception) -> EvaluationFault:
@@ -196,9 +164,14 @@ def parse(source: str, source_chars_max: int = LIMITS.source_chars) -> Template:
 
 @lru_cache(CACHED_MAX)
 def _parse(source: str) -> Template:
+    from noetl.expressions.facts import collect
+    from noetl.expressions.lexer import tokenize
+    from noetl.expressions.parser import parse_tokens
+
     try:
         tokens = tokenize(source)
-        return Template(tokens, parse_tokens(tokens))
+        body = parse_tokens(tokens)
+        return Template(tokens, body, collect(tokens, body))
     except TemplateSyntaxFault:
         raise
     except Exception:  # Jinja2's parser may stumble in ways not met yet: what it cannot read is not a template

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeGuard, cast
 
+import msgspec
+
 from noetl.expressions.faults import Refusal
 from noetl.expressions.limits import WORK_PER_ITEM, WORK_PER_NEW_NUMBER, WORK_PER_PIECE
 from noetl.expressions.run import Run, Undefined
@@ -26,6 +28,12 @@ Number = int | float
 USE_RESOLVE: Final = (
     "this payload is kept outside the log: fetch it with a task of kind resolve, and read that task's data"
 )
+
+
+class Value(msgspec.Struct, frozen=True):
+    """What one {{ }} gave, kept apart from the text around it (for SQL, which binds values and never prints them)."""
+
+    value: object
 
 
 class Stored:

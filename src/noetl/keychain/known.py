@@ -29,7 +29,7 @@ PUBLIC_FIELDS = ADDRESS_FIELDS | frozenset(
 TOKEN_SCHEMES = ("nats", "tls", "http", "https", "ws", "wss")  # whose user alone is a token
 PRIVATE_KEY = "PRIVATE KEY-----"
 
-_PASSWORD_WORD = re.compile(r"\bpassword\s*=\s*(?:'((?:[^'\\]|\\.)+)'|([^\s'&]+))")
+_CONNECTION_WORD = r"\bpassword\s*=\s*(?:'((?:[^'\\]|\\.)+)'|([^\s'&]+))"
 
 
 class KnownSecrets:
@@ -119,7 +119,7 @@ def _passwords_in(value: Any) -> Iterator[str]:
     """What is secret by itself inside a text: the password of an address, the private key in a key file."""
     if not isinstance(value, str):
         return
-    for word in _PASSWORD_WORD.finditer(value):
+    for word in re.finditer(_CONNECTION_WORD, value):
         yield from _as_written_and_meant(re.sub(r"\\(.)", r"\1", word[1] or word[2]))
     if "://" in value:
         yield from _of_address(value)

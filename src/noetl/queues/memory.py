@@ -74,10 +74,11 @@ class MemoryQueue:
 
     def change(self, changes: Iterable[Change], now: float) -> None:
         for change in changes:
-            if isinstance(change, JobAdded):
-                self._add(change, now)
-            elif isinstance(change, JobGone):
-                self._remove(change.key, now)
+            kind = type(change)
+            if kind is JobAdded:
+                self._add(change, now)  # type: ignore[arg-type]  # it is one
+            elif kind is JobGone:
+                self._remove(change.key, now)  # type: ignore[attr-defined]
             elif isinstance(change, JobParked):
                 self._park(change, now)
             elif isinstance(change, JobReady) and change.key in self._jobs:

@@ -8,6 +8,7 @@ sealed to the key that the worker enrolled with, and its own token goes sealed t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable
@@ -25,7 +26,8 @@ from noetl.queues import wire
 from noetl.queues.contract import POLL_SECONDS_MAX, PlaybookText, Profile
 from noetl.queues.enrolment import Enrolment, Granted
 from noetl.queues.homes import Homes
-from noetl.queues.nats_asking import Answered, Asking
+from noetl.queues.nats_asking import NOT_UNDERSTOOD, Answered, Asking
+from noetl.queues.nats_reports import Reports
 
 if TYPE_CHECKING:  # the link needs the library of an extra
     from noetl.messaging.link import Letter, Link, Subscription
@@ -34,6 +36,7 @@ ANSWER_SECONDS_MAX = 5.0
 PATIENCE_OF_LEASE = 6
 POLL_GRACE_SECONDS = 1.0  # beyond the wait: then the server is given up
 HEARTBEAT_ATTEMPTS = 2
+TURNS_BEFORE_POLL = 3  # of the event loop: what is being reported goes out in the same write, and in one read
 ATTEMPTS_MAX = 8  # of what a job cannot go on without: its playbook, a credential
 NONCE_BYTES = 16
 Revocation = Callable[[list[tuple[Key, int]]], None]
@@ -69,6 +72,10 @@ class NatsTransport:
         self._asking = Asking(link, self._subjects, clock)
         self._enrolment = Enrolment(self._apply, clock)
         self._homes = Homes()
+        self._reports = Reports(
+            self._reported, home=self._homes.of, message_bytes_max=lambda: link.message_bytes_max, pauses=self._pauses
+        )
+        self._reports.on_outage = self._note_outage
         self._idle = self._pauses()
         self._outage = ""
         self._revocations: Subscription | None = None
@@ -78,6 +85,8 @@ class NatsTransport:
     async def poll(self, worker: str, free: int) -> list[Work]:
         """Up to `free` jobs of this worker's pool. Raises Unauthenticated, Forbidden: its token is not taken."""
         wait_seconds = POLL_SECONDS_MAX + POLL_GRACE_SECONDS
+        for _ in range(TURNS_BEFORE_POLL):
+            await asyncio.sleep(0)
 
         def polling(session: str) -> wire.Asked:
             return wire.Polling(session=session, free=free, wait_seconds=POLL_SECONDS_MAX)
@@ -96,23 +105,22 @@ class NatsTransport:
 
     async def report(self, report: Report) -> str:
         """Until it is answered. Raises PayloadTooLarge; Unauthenticated, Forbidden: nobody will ever take it."""
-        pauses = self._pauses()
-        server = self._homes.of(report.lease)
-        fields = {name: getattr(report, name) for name in report.__struct_fields__}
-        while True:
-            try:
-                answer = await self._ask(
-                    wire.REPORT,
-                    lambda session: wire.Reporting(session=session, **fields),
-                    self._patience_seconds,
-                    server,
-                )
-                return answer.read(wire.decode_word)
-            except Unreachable as outage:
-                self._note_outage(str(outage))
-                if not server:
-                    await pauses.wait()
-                server = ""
+        (word,) = await self.report_all([report])
+        return word
+
+    async def report_all(self, reports: list[Report]) -> list[str]:
+        """The same of several; and what else is to be reported at the moment goes with them."""
+        return await self._reports.deliver(reports)
+
+    async def _reported(self, server: str, reports: list[msgspec.Raw]) -> list[str]:
+        def reporting(session: str) -> wire.Asked:
+            return wire.Telling(session=session, reports=reports)
+
+        answer = await self._ask(wire.REPORT, reporting, self._patience_seconds, server)
+        words = answer.read(wire.decode_words)
+        if len(words) != len(reports):
+            raise Unreachable(NOT_UNDERSTOOD)
+        return words
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         """Raises Unreachable: nothing is known of whether it was heard."""

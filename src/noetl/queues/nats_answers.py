@@ -107,7 +107,7 @@ class Answers:
         return await self._service.poll(member, free, min(max(asked.wait_seconds, 0.0), POLL_SECONDS_MAX))
 
     async def _report(self, member: Member, asked: wire.Reporting) -> object:
-        return await self._service.report(member, asked.report())
+        return await self._service.report_all(member, [one.report() for one in asked.reports])
 
     async def _heartbeat(self, member: Member, asked: wire.Holding) -> object:
         return await self._service.heartbeat(member, asked.held)
@@ -159,9 +159,16 @@ def decoded(verb: str, data: bytes) -> wire.Asked:
         raise Refused(wire.REFUSED, f"the bytes are no {verb} of version {wire.VERSION}") from None
     if asked.v != wire.VERSION:
         raise Refused(wire.OTHER_VERSION, version_message(asked.v))
-    if isinstance(asked, wire.Reporting) and not asked.is_of_one_job:
-        raise Refused(wire.REFUSED, "the events of a report must be of its own job and lease")
+    if isinstance(asked, wire.Reporting):
+        check_reports(asked.reports)
     return asked
+
+
+def check_reports(reports: list[wire.Reported]) -> None:
+    if len(reports) > wire.REPORTS_MAX:
+        raise Refused(wire.REFUSED, f"a message may have {wire.REPORTS_MAX} reports, but has {len(reports)}")
+    if not all(one.is_of_one_job for one in reports):
+        raise Refused(wire.REFUSED, "the events of a report must be of its own job and lease")
 
 
 def check_version(data: bytes) -> None:

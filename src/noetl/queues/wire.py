@@ -27,8 +27,9 @@ from noetl.engine.events import (
 from noetl.messaging.sealed import Sealed
 from noetl.queues.contract import PlaybookText, Profile
 
-VERSION = 1
+VERSION = 2
 HELD_MAX = 5_000  # leases in one heartbeat
+REPORTS_MAX = 1_000  # in one message
 ANSWER_BYTES_MAX = 900 * 1024  # a larger one goes in parts
 PART_BYTES = 512 * 1024  # before it is base64
 
@@ -108,7 +109,9 @@ class Polling(Asked, frozen=True, kw_only=True):
     wait_seconds: float
 
 
-class Reporting(Asked, frozen=True, kw_only=True):
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker says of one job."""
+
     execution_id: int
     run: int
     iter: int
@@ -130,6 +133,18 @@ class Reporting(Asked, frozen=True, kw_only=True):
             n=self.n,
             events=list(self.events),
         )
+
+
+class Reporting(Asked, frozen=True, kw_only=True):
+    """Of any number of jobs: each is judged by itself, and the words come in the same order."""
+
+    reports: list[Reported]
+
+
+class Telling(Asked, frozen=True, kw_only=True):
+    """The same, as it is sent: each was encoded when it was weighed."""
+
+    reports: list[msgspec.Raw]
 
 
 class Holding(Asked, frozen=True, kw_only=True):
@@ -203,7 +218,7 @@ decode_answer = msgspec.json.Decoder(Answer).decode
 decode_works = msgspec.json.Decoder(list[Work]).decode
 decode_keys = msgspec.json.Decoder(list[Key]).decode
 decode_held = msgspec.json.Decoder(Held).decode
-decode_word = msgspec.json.Decoder(str).decode
+decode_words = msgspec.json.Decoder(list[str]).decode
 decode_text = msgspec.json.Decoder(PlaybookText).decode
 decode_sealed = msgspec.json.Decoder(Sealed).decode
 decode_fields = msgspec.json.Decoder(dict[str, Any]).decode

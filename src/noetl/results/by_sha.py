@@ -8,7 +8,6 @@ and each is opened only when it is its turn.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +17,7 @@ from noetl.results.blobs import BLOB
 from noetl.results.contract import RESULT_BYTES_MAX, Readable
 
 
-class Candidate(NamedTuple):
+class Candidate(msgspec.Struct, frozen=True):
     """A store that may have it."""
 
     locator_prefix: str

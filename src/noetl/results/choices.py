@@ -28,16 +28,17 @@ DEFAULTS = {POSTGRES: "noetl_result", NATS: "noetl-results"}
 SHOWN_CHARACTERS_MAX = 80
 CA_FILE = "ca_file"  # of nats://…?ca_file=/etc/ca.pem: whom to trust
 
-_TABLE = re.compile(r"[a-z_][a-z0-9_]{0,40}(\.[a-z_][a-z0-9_]{0,40})?")
-_NATS_BUCKET = re.compile(r"[A-Za-z0-9_-]{1,100}")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9_=.-]{1,100}){0,8}")  # and folders in it
+# Compiled when they are first asked: few runs store anything, and every run starts.
+_TABLE = r"[a-z_][a-z0-9_]{0,40}(\.[a-z_][a-z0-9_]{0,40})?"
+_NATS_BUCKET = r"[A-Za-z0-9_-]{1,100}"
+_BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9_=.-]{1,100}){0,8}"  # and folders in it
 _PATTERNS = {POSTGRES: _TABLE, NATS: _NATS_BUCKET, **dict.fromkeys(SCHEMES, _BUCKET)}
 _LOCATORS = (
-    (re.compile(r"sha256:[^/]*"), FILES),
-    (re.compile(r"sqlite:sha256:.*"), SQLITE),
-    (re.compile(r"postgres:([^/:]+)/sha256:.*"), POSTGRES),
-    (re.compile(r"nats:([^/:]+)/sha256:.*"), NATS),
-    *((re.compile(rf"{scheme}://(.+)/sha256/[^/]*"), kind) for kind, scheme in SCHEMES.items()),
+    (r"sha256:[^/]*", FILES),
+    (r"sqlite:sha256:.*", SQLITE),
+    (r"postgres:([^/:]+)/sha256:.*", POSTGRES),
+    (r"nats:([^/:]+)/sha256:.*", NATS),
+    *((rf"{scheme}://(.+)/sha256/[^/]*", kind) for kind, scheme in SCHEMES.items()),
 )
 
 
@@ -97,7 +98,7 @@ def choice_of(written: object) -> Choice | None:
 def spot_of(kind: str, name: str) -> Spot:
     """A spot, its name proved to be one."""
     pattern = _PATTERNS.get(kind)
-    if (pattern and not pattern.fullmatch(name)) or ".." in name or (not pattern and name):
+    if (pattern and not re.fullmatch(pattern, name)) or ".." in name or (not pattern and name):
         key = NAMED_BY.get(kind, "bucket")
         raise UnknownResultStore(f'"{name[:SHOWN_CHARACTERS_MAX]}" is no {key} that a store of kind {kind} can have')
     return Spot(kind=kind, name=name)
@@ -106,10 +107,10 @@ def spot_of(kind: str, name: str) -> Spot:
 def spot_in(locator: str) -> Spot | None:
     """The spot that a locator names; None for what is no locator."""
     for pattern, kind in _LOCATORS:
-        match = pattern.fullmatch(locator)
+        match = re.fullmatch(pattern, locator)
         if match is not None:
             try:
-                return spot_of(kind, match[1] if pattern.groups else "")
+                return spot_of(kind, match[1] if match.re.groups else "")
             except UnknownResultStore:
                 return None
     return None

@@ -3,34 +3,32 @@
 The machine (engine/pipeline.py) says what is next; here that is done, one task at a time. A worker never starts a step
 (TK-13). Waiting costs no slot: a short wait keeps the lease, a long one, or one for a child, gives the job back. No
 task is started under a lease that may be over (protocol §7, rule 4).
+
+What needs no waiting is done ahead (`ahead.py`); here is the rest.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 
 from noetl.buggify import buggify
-from noetl.clock import Clock
-from noetl.dsl.model import Playbook, Task
-from noetl.engine.commands import Work
-from noetl.engine.events import Event, LoopIterationDone, StepDone, TaskDone, TaskWaiting
+from noetl.dsl.model import Task
+from noetl.engine.commands import Report
+from noetl.engine.events import Event, TaskWaiting
 from noetl.engine.output import Error, Output, failure
-from noetl.engine.pipeline import Answer, Invocation, Pipeline
+from noetl.engine.pipeline import Answer, Invocation
 from noetl.engine.progress import copy_of
 from noetl.engine.rows import check_written
 from noetl.engine.values import Fault
 from noetl.errors import NoetlError, ResultError
 from noetl.references import Reference, reference_of
 from noetl.runner import children, workbook
-from noetl.runner.invoke import Invoker
-from noetl.runner.lease import Lease
-from noetl.runner.recording import fitted
-from noetl.runner.reporter import Dropped, Post, Reporter
-from noetl.runner.slots import Slots
+from noetl.runner.ahead import Ahead
+from noetl.runner.recording import fits, fitted
+from noetl.runner.reporter import Dropped
 from noetl.runner.waiting import first_of
 
 PARK_AFTER_SECONDS = 60.0  # a longer wait gives the job back
@@ -41,70 +39,50 @@ class Stopped(Exception):
     """The worker stops: no further task is started, and whoever takes the job up goes on here."""
 
 
-class Kit(msgspec.Struct, frozen=True, kw_only=True):
-    """What every job of a worker shares."""
+class Execution(Ahead):
+    """One job under way, from where it came to without waiting."""
 
-    post: Post
-    invoker: Invoker
-    clock: Clock
-    slots: Slots
-    chance: Callable[[], float]
-    stopping: asyncio.Event  # set: start no further task
-
-
-async def execute(kit: Kit, playbook: Playbook, work: Work, lease: Lease) -> bool:
-    """Run one job; its slot is taken already, and free when this returns.
-
-    False: the worker stops, and somebody else is to go on with the job.
-    """
-    job = Execution(kit, playbook, work, lease)
-    try:
-        return await job.run()
-    except Dropped:
-        return True  # the lease is somebody else's: nothing more is said
-    finally:
-        job.reporter.abandon()
-        if job.has_slot:
-            kit.slots.release()
-
-
-class Execution:
-    """One job under way."""
-
-    def __init__(self, kit: Kit, playbook: Playbook, work: Work, lease: Lease) -> None:
-        self.kit = kit
-        self.playbook = playbook
-        self.work = work
-        self.lease = lease
-        self.pipeline = Pipeline(playbook, work)
-        self.reporter = Reporter(kit.post, work, lease)
-        self.has_slot = True
-
-    async def run(self) -> bool:
-        """Task by task, until the pipeline ends or parks; False: the worker stops before that."""
-        pipeline, reporter = self.pipeline, self.reporter
-        reporter.add(pipeline.begin(self.now()))
-        await self.kit.invoker.acquaintance.make(self.playbook, self.work)
+    async def run(self) -> Report | None:
+        """Task by task, until the pipeline ends or parks. Its last report, which is still to be sent; None: it parked,
+        or the lease is somebody else's. Raises Stopped: somebody else is to go on with the job."""
         try:
-            await self._restore_hands()
-            pipeline.step_input()
+            return await self._until_stopped()
+        except Dropped:
+            return None
+
+    async def _until_stopped(self) -> Report | None:
+        try:
+            return await self._run()
+        except Stopped:
+            await self.reporter.flush()
+            raise
+
+    async def _run(self) -> Report | None:
+        pipeline, reporter = self.pipeline, self.reporter
+        try:
+            last = await self._begin()
         except Fault as fault:
-            await reporter.last(pipeline.fail(fault.error, self.now()))
-            return True
-        last: Task | None = None
+            return await reporter.last(pipeline.fail(fault.error, self.now()))
         while (task := pipeline.current()) is not None:
-            if not await self._is_ready(task):
-                return True
-            try:
-                is_parked = not await self._run_task(task)
-            except Stopped:
-                await reporter.flush()
-                return False
-            if is_parked:
-                return True
+            if not (await self._is_ready(task) and await self._run_task(task)):
+                return None
             last = task
-        await reporter.last(await self._finished(last))
-        return True
+        return await reporter.last(await self._finished(last))
+
+    async def _begin(self) -> Task | None:
+        """Begin, or go on where the job came to ahead; the task that was run last. Raises Fault."""
+        if not self._is_begun:
+            self.reporter.add(self.pipeline.begin(self.now()))
+            await self.kit.invoker.acquaintance.make(self.playbook, self.work)
+            await self._restore_hands()
+            self.pipeline.step_input()
+        if self._asked is None:
+            return self._last
+        (invocation, attempt), self._asked = self._asked, None
+        if attempt.is_waited_for:
+            self.reporter.soon()
+        await self._record(invocation, await self.kit.invoker.complete(self.playbook, invocation.task, attempt))
+        return invocation.task
 
     async def _finished(self, last: Task | None) -> Event:
         """The boundary, as a row can hold it."""
@@ -116,12 +94,9 @@ class Execution:
 
     async def _fitted(self, event: Event, task: Task | None) -> Event:
         """An event that a row can hold; what is stored for it goes where its task says."""
-        if isinstance(event, TaskDone | StepDone | LoopIterationDone):
-            return await fitted(self.playbook, event, self.kit.invoker.shelf(self.playbook, self.work, task))
-        return event
-
-    def now(self) -> float:
-        return self.kit.clock.now()
+        if fits(self.playbook, event):
+            return event
+        return await fitted(self.playbook, event, self.kit.invoker.shelf(self.playbook, self.work, task))
 
     async def _restore_hands(self) -> None:
         """After a redelivery: fetch the payloads that the worker before had in hand."""
@@ -150,7 +125,7 @@ class Execution:
             self.reporter.soon()
             await self._without_slot(self.kit.clock.sleep(delay))
             self.reporter.check()
-        if task.spec.get("durability") == "sync":
+        if self.pipeline.outline.by_label[task.label].is_sync:
             await self.reporter.flush()
         return True
 
@@ -162,9 +137,8 @@ class Execution:
     async def _confirmed(self) -> None:
         """A task may be started: the worker goes on, there is a slot, and the job is surely ours. Raises Stopped."""
         while not self.kit.stopping.is_set():
-            if not self.has_slot:
-                await self.kit.slots.take()
-                self.has_slot = True
+            if not self.seat.is_taken:
+                await self.seat.take()
             elif not self.lease.is_firm:
                 await self._without_slot(self.lease.firm())
             else:
@@ -173,14 +147,12 @@ class Execution:
 
     async def _without_slot(self, wait: Awaitable[None]) -> None:
         """Give the slot back and wait for something, or until the worker stops."""
-        if self.has_slot:
-            self.kit.slots.release()
-            self.has_slot = False
+        self.seat.leave()
         await first_of(wait, self.kit.stopping.wait())
 
     async def _park(self, task: Task, **until: Any) -> None:
         pipeline, work = self.pipeline, self.work
-        await self.reporter.last(
+        parked = await self.reporter.last(
             TaskWaiting(
                 ts=self.now(),
                 run=work.run,
@@ -192,12 +164,13 @@ class Execution:
                 **until,
             )
         )
+        await self.reporter.deliver(parked)
 
     async def _run_task(self, task: Task) -> bool:
         """Open, run and close one task; False: the job was parked. Raises Stopped."""
         pipeline = self.pipeline
         pipeline.keychain, lost = {}, None
-        if "keychain" in _reads(task):
+        if self.pipeline.outline.by_label[task.label].reads_keychain:
             lost = await self._unlock(task)
         await self._confirmed()
         child = pipeline.progress.child
@@ -215,20 +188,24 @@ class Execution:
             return True
         if answer is None:
             return False
+        await self._record(invocation, answer)
+        return True
+
+    async def _record(self, invocation: Invocation, answer: Answer) -> None:
+        """A tool has answered: close its task."""
         self.reporter.check()
         self.reporter.add([await self._closed(invocation, answer)])
         await self.reporter.flush_if_large()
-        return True
 
     async def _closed(self, invocation: Invocation, answer: Answer) -> Event:
         """The end of a task, as a row can hold it; a store that fails then fails the task, and its rules judge that."""
         pipeline, task, chance = self.pipeline, invocation.task, self.kit.chance()
-        before = copy_of(pipeline.progress)
+        before = copy_of(pipeline.progress), dict(pipeline.hands)
         done = pipeline.close(invocation, answer, self.now(), chance)
         try:
             return await self._fitted(done, task)
         except ResultError as error:
-            pipeline.progress = before
+            pipeline.progress, pipeline.hands = before
             refused = failure(error.kind, str(error), retryable=error.retryable)
             answer = await self._answer_of(task, invocation.attempt, refused)
             return pipeline.close(invocation, answer, self.now(), chance)
@@ -260,18 +237,7 @@ class Execution:
                 pipeline=self.pipeline, invocation=invocation, chance=self.kit.chance(), sleep=self._sleep
             )
             return await workbook.call(invoker, caller, target)
-        previous = None if self.work.around else self.pipeline.previous()
-        call = invoker.call(
-            self.playbook,
-            self.work,
-            task,
-            invocation.input,
-            key=invocation.key,
-            attempt=invocation.attempt,
-            inherited=self.pipeline.step_input(),
-            previous=previous,
-        )
-        return await invoker.invoke(self.playbook, task, call, self.reporter.soon)
+        return await invoker.invoke(self.playbook, task, self._call(invocation), self.reporter.soon)
 
     async def _child_answer(
         self, invocation: Invocation, target: Task | None, child: dict[str, Any] | None
@@ -287,7 +253,3 @@ class Execution:
             await self._park(invocation.task, child=wanted, until=until)
             return None
         return await self._answer_of(task, invocation.attempt, children.answered(child))
-
-
-def _reads(task: Task) -> set[str]:
-    return {name for value in task.input.values() for name in value.reads}

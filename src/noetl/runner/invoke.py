@@ -28,8 +28,8 @@ from noetl.keychain.contract import Keychain
 from noetl.results.stores import Stores
 from noetl.runner.acquaintance import Acquaintance
 from noetl.runner.derived import credentials_read, derived_secrets
-from noetl.runner.recording import bounded, kept
-from noetl.runner.result_schema import check_result
+from noetl.runner.recording import bounded, kept, kept_at_once
+from noetl.runner.result_schema import check_result, schema_of
 from noetl.runner.shelf import Shelf
 from noetl.runner.toolbox import Toolbox
 from noetl.runner.wallet import wallet_of
@@ -37,6 +37,21 @@ from noetl.secret import CredentialUnavailable, revealed
 from noetl.tools.contract import Call, Results
 
 MESSAGE_CHARACTERS_MAX = 2_000
+GAVE_UP = failure("exception", "the tool failed: it gave up as if it had been cancelled, which nobody did")
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that was asked: what it gave at once, or what is to be waited for."""
+
+    call: Call
+    come: Any
+    begun_at: float
+    begun_at_monotonic: float
+    seconds_max: float | None
+
+    @property
+    def is_waited_for(self) -> bool:
+        return not isinstance(self.come, Output)
 
 
 class Invoker:
@@ -66,11 +81,59 @@ class Invoker:
 
     async def invoke(self, playbook: Playbook, task: Task, call: Call, on_wait: Callable[[], None]) -> Answer:
         """Run the tool once; its answer is ready to be judged and recorded. `on_wait`: the tool takes its time."""
+        attempt = self.begin(task, call)
+        if attempt.is_waited_for:
+            on_wait()
+        return await self.complete(playbook, task, attempt)
+
+    def begin(self, task: Task, call: Call) -> Attempt:
+        """Ask the tool; what took no time is there at once, for the rest see `complete`."""
         now, started_at = self.clock.now(), self.clock.monotonic()
-        output = self._with_helper(task, await self._run(task, call, on_wait))
-        duration_ms = round((self.clock.monotonic() - started_at) * 1000, 3)
-        meta = {"attempt": call.attempt, "duration_ms": duration_ms, "ts": now, "trace": call.trace_id}
-        return await self.answer(playbook, task, output, meta, call.results)
+        try:
+            tool = self.toolbox.tool(task.kind)
+            come = tool.run(call)
+            is_timed = getattr(tool, "times_itself", False)  # from when it has a process, not while it waits for one
+        except TimeoutError:
+            come, is_timed = timed_out(task), True
+        except asyncio.CancelledError:
+            come, is_timed = GAVE_UP, True
+        except (Exception, SystemExit) as error:
+            come, is_timed = failed_by(error), True
+        return Attempt(
+            call=call,
+            come=self._documented(task, come) if isinstance(come, Output) else come,
+            begun_at=now,
+            begun_at_monotonic=started_at,
+            seconds_max=None if is_timed else task.timeout.total,
+        )
+
+    async def complete(self, playbook: Playbook, task: Task, attempt: Attempt) -> Answer:
+        """The answer of a tool that was asked, waited for if need be."""
+        come = attempt.come
+        output = come if isinstance(come, Output) else await self._awaited(task, come, attempt.seconds_max)
+        output = self._with_helper(task, output)
+        return await self.answer(playbook, task, output, self.meta(attempt), attempt.call.results)
+
+    def answer_at_once(self, playbook: Playbook, task: Task, attempt: Attempt) -> Answer | None:
+        """The answer of a tool that took no time; None: there is something to wait for (`complete`)."""
+        come = attempt.come
+        if not isinstance(come, Output) or come.error is not None or schema_of(task) is not None:
+            return None
+        output = self._cleaned(playbook, come)
+        try:
+            kept = kept_at_once(playbook, task, output, self.meta(attempt))
+        except Fault:
+            return None
+        return _answer(output, *kept) if kept is not None else None
+
+    def meta(self, attempt: Attempt) -> dict[str, Any]:
+        call, seconds = attempt.call, self.clock.monotonic() - attempt.begun_at_monotonic
+        return {
+            "attempt": call.attempt,
+            "duration_ms": round(seconds * 1000, 3),
+            "ts": attempt.begun_at,
+            "trace": call.trace_id,
+        }
 
     def shelf(self, playbook: Playbook, work: Work, task: Task | None = None) -> Shelf:
         """The result stores, as a task may use them."""
@@ -115,29 +178,20 @@ class Invoker:
             is_transparent=playbook.settings.is_transparent,
         )
 
-    async def _run(self, task: Task, call: Call, on_wait: Callable[[], None]) -> Output:
+    async def _awaited(self, task: Task, running: Any, seconds_max: float | None) -> Output:
         try:
-            tool = self.toolbox.tool(task.kind)
-            running = tool.run(call)
-            if isinstance(running, Output):
-                return self._documented(task, running)
-            on_wait()
-            is_timed = getattr(tool, "times_itself", False)  # from when it has a process, not while it waits for one
-            async with asyncio.timeout(None if is_timed else task.timeout.total):
+            if seconds_max is None:
+                return self._documented(task, await running)
+            async with asyncio.timeout(seconds_max):
                 return self._documented(task, await running)
         except TimeoutError:
-            seconds = task.timeout.total
-            message = f"it took longer than its {seconds:g} s (spec.timeout)" if seconds else "it took too long"
-            return failure("timeout", message, retryable=True, is_definite=False)
-        except NoetlError as error:
-            kind, is_passing = getattr(error, "kind", "exception"), getattr(error, "retryable", False)
-            return failure(kind, str(error), retryable=is_passing)
+            return timed_out(task)
         except asyncio.CancelledError:
             if is_cancelled():
                 raise
-            return failure("exception", "the tool failed: it gave up as if it had been cancelled, which nobody did")
-        except (Exception, SystemExit) as error:  # a tool that wants to end the worker has failed, no more
-            return failure("exception", f"the tool failed: {type(error).__name__}: {error}"[:MESSAGE_CHARACTERS_MAX])
+            return GAVE_UP
+        except (Exception, SystemExit) as error:
+            return failed_by(error)
 
     def _with_helper(self, task: Task, output: Output) -> Output:
         """With the kind's helper however it failed, so that a rule reads null there and not something unknown."""
@@ -166,7 +220,7 @@ class Invoker:
         is_result: bool = True,
     ) -> Answer:
         """An output as it is recorded and as the pipeline goes on with it; `is_result`: the task itself made it."""
-        output = bounded(playbook, self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
+        output = self._cleaned(playbook, output)
         try:
             if is_result:
                 await check_result(task, output, results)
@@ -176,13 +230,11 @@ class Invoker:
             hand = recorded = envelope(refused, meta)
         except ResultError as error:  # a full disk is no failure of the task: that stops the worker
             hand = recorded = envelope(failure(error.kind, str(error), retryable=error.retryable), meta)
-        return Answer(
-            recorded=recorded,
-            hand=hand,
-            is_definite=output.is_definite,
-            retry_after_seconds=output.retry_after_seconds or 0.0,
-            logs=list(output.logs),
-        )
+        return _answer(output, hand, recorded)
+
+    def _cleaned(self, playbook: Playbook, output: Output) -> Output:
+        """Without any secret that is known, and with no more beside its data than a row has room for."""
+        return bounded(playbook, self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
 
     def clean(self, event: Event) -> Event:
         """An event without any secret that is known."""
@@ -191,6 +243,30 @@ class Invoker:
     def clean_text(self, text: str) -> str:
         """The same for a text, such as one that goes to the log of the program."""
         return self.keychain.redactor().clean(text)
+
+
+def _answer(output: Output, hand: dict[str, Any], recorded: dict[str, Any]) -> Answer:
+    return Answer(
+        recorded=recorded,
+        hand=hand,
+        is_definite=output.is_definite,
+        retry_after_seconds=output.retry_after_seconds or 0.0,
+        logs=list(output.logs),
+    )
+
+
+def timed_out(task: Task) -> Output:
+    seconds = task.timeout.total
+    message = f"it took longer than its {seconds:g} s (spec.timeout)" if seconds else "it took too long"
+    return failure("timeout", message, retryable=True, is_definite=False)
+
+
+def failed_by(error: BaseException) -> Output:
+    """A tool that raised has failed, no more: not even one that wants to end the worker does so."""
+    if isinstance(error, NoetlError):
+        kind, is_passing = getattr(error, "kind", "exception"), getattr(error, "retryable", False)
+        return failure(kind, str(error), retryable=is_passing)
+    return failure("exception", f"the tool failed: {type(error).__name__}: {error}"[:MESSAGE_CHARACTERS_MAX])
 
 
 def is_cancelled() -> bool:

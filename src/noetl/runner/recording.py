@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from noetl.dsl.model import Playbook, Task
-from noetl.engine.events import LoopIterationDone, StepDone, TaskDone
+from noetl.engine.events import Event, LoopIterationDone, StepDone, StepStarted, TaskDone, TaskStarted
 from noetl.engine.output import Output, envelope
 from noetl.engine.rows import payload_bytes_max, row_bytes_max
 from noetl.engine.values import plain
@@ -27,31 +27,37 @@ HELPERS_BYTES_MAX = 16 * 1024
 DETAILS_BYTES_MAX = 4 * 1024
 MESSAGE_CHARACTERS_MAX = 4_000
 SMALL_CHARACTERS_MAX = 256
+PLAIN_ENVELOPE_KEYS, PLAIN_META_KEYS = 5, 4  # of an output without a kind's helper, and without a selection
 SMALL_BYTES_MAX = 6 * SMALL_CHARACTERS_MAX + 2  # every character escaped, and the quotes
 
 encode = msgspec.json.Encoder().encode
 Finished = TaskDone | StepDone | LoopIterationDone
 
 
-async def kept(
-    playbook: Playbook, task: Task, output: Output, meta: dict[str, Any], results: Results
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """An output in hand and as it is recorded; what is large, or wanted as a reference, is stored."""
-    made = envelope(output, meta)
-    if is_reference(output.data):  # RS-05: a returned value of reference shape becomes output.ref
-        made["ref"] = made.pop("data")
+Envelopes = tuple[dict[str, Any], dict[str, Any]]
+
+
+def kept_at_once(playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> Envelopes | None:
+    """An output in hand and as it is recorded; None: it has to be stored, which takes time (`kept`)."""
+    made, is_reference_only = _enveloped(playbook, task, output, meta)
+    if is_reference_only:
         return made, made
-    if output.ref is not None and output.data is None:
-        del made["data"]
-        return made, made
-    made["meta"].update(selection(playbook, task, output.data))
-    is_wanted = task.wants_reference or playbook.settings.reference_first
     size_max = payload_bytes_max(playbook)
-    if not is_wanted and is_small(output.data, size_max):
+    if _is_wanted(playbook, task):
+        return None
+    is_kept = is_small(output.data, size_max) or len(encode(plain(output.data))) <= size_max
+    return (made, made) if is_kept else None
+
+
+async def kept(playbook: Playbook, task: Task, output: Output, meta: dict[str, Any], results: Results) -> Envelopes:
+    """The same of any output; what is large, or wanted as a reference, is stored."""
+    made, is_reference_only = _enveloped(playbook, task, output, meta)
+    size_max = payload_bytes_max(playbook)
+    if is_reference_only or (not _is_wanted(playbook, task) and is_small(output.data, size_max)):
         return made, made
     payload = plain(output.data)
     data = encode(payload)
-    if len(data) <= size_max and not is_wanted:
+    if len(data) <= size_max and not _is_wanted(playbook, task):
         return made, made
     made["ref"] = (await results.store(data)).as_data()
     if len(data) <= size_max and not playbook.settings.reference_first:
@@ -61,14 +67,40 @@ async def kept(
     return made, {name: value for name, value in made.items() if name != "data"}
 
 
-async def fitted(playbook: Playbook, event: Finished, results: Results) -> Finished:
-    """An event that a row can hold: a payload that the rest leaves no room for is stored too."""
-    output = event.output
+def _is_wanted(playbook: Playbook, task: Task) -> bool:
+    """Whether a payload is stored whatever its size."""
+    return task.wants_reference or playbook.settings.reference_first
+
+
+def _enveloped(playbook: Playbook, task: Task, output: Output, meta: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The envelope of an output, and whether it has a reference in place of data."""
+    made, data = envelope(output, meta), output.data
+    if is_reference(data):  # RS-05: a returned value of reference shape becomes output.ref
+        made["ref"] = made.pop("data")
+        return made, True
+    if data is None and output.ref is not None:
+        del made["data"]
+        return made, True
+    if task.spec:
+        made["meta"].update(selection(playbook, task, data))
+    return made, False
+
+
+def fits(playbook: Playbook, event: Event) -> bool:
+    """Whether a row can hold an event as it is."""
+    if not isinstance(event, Finished) or event.output is None:
+        return True
     size_max = row_bytes_max(playbook)
-    if output is None or (is_small(output.get("data"), size_max) and not has_more(event)):
+    if is_small(event.output.get("data"), size_max) and not has_more(event):
+        return True
+    return len(encode(event)) <= size_max
+
+
+async def fitted(playbook: Playbook, event: Event, results: Results) -> Event:
+    """An event that a row can hold: a payload that the rest leaves no room for is stored too."""
+    if not isinstance(event, Finished) or event.output is None or fits(playbook, event):
         return event
-    if len(encode(event)) <= size_max:
-        return event
+    output, size_max = event.output, row_bytes_max(playbook)
     if "data" in output:
         output = {**output, "meta": {**output["meta"], **preview(playbook, output["data"])}}
         event = msgspec.structs.replace(event, output=await _stored(output, results))
@@ -100,6 +132,21 @@ def bounded(playbook: Playbook, output: Output) -> Output:
 def has_more(event: Finished) -> bool:
     """Whether something of any size stands in an event besides its output."""
     return bool(event.patches or (isinstance(event, TaskDone) and (event.held or event.logs)))
+
+
+def is_small_event(event: Event) -> bool:
+    """Whether an event is surely of no size, without encoding it: names, ids, and an output with little in it."""
+    kind = type(event)
+    if len(event.task) > SMALL_CHARACTERS_MAX:
+        return False
+    if kind is TaskStarted or kind is StepStarted:
+        return True
+    if not isinstance(event, Finished) or has_more(event) or getattr(event, "previous", None):
+        return False
+    output = event.output
+    if output is None or len(output) > PLAIN_ENVELOPE_KEYS or len(output["meta"]) > PLAIN_META_KEYS:
+        return False
+    return output["ref"] is None and output["error"] is None and is_small(output.get("data"), SMALL_BYTES_MAX)
 
 
 def is_small(data: Any, bytes_max: int) -> bool:

@@ -15,9 +15,10 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._changed = asyncio.Event()
 
-    def try_take(self) -> None:
-        """Take a slot that is known to be free."""
+    def seat(self) -> Seat:
+        """Take a slot that is known to be free, for one job."""
         self.free -= 1
+        return Seat(self)
 
     async def take(self) -> None:
         """Take a slot, waiting for one. A pipeline that goes on after a wait comes before new jobs."""
@@ -50,3 +51,22 @@ class Slots:
     def wake(self) -> None:
         """Let whoever waits for a change look again."""
         self._changed.set()
+
+
+class Seat:
+    """The slot of one job: given back while it waits, taken again, and left for good at its end."""
+
+    __slots__ = ("_slots", "is_taken")
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self.is_taken = True
+
+    async def take(self) -> None:
+        await self._slots.take()
+        self.is_taken = True
+
+    def leave(self) -> None:
+        if self.is_taken:
+            self.is_taken = False
+            self._slots.release()

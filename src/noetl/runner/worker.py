@@ -10,47 +10,36 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-import msgspec
-
 from noetl.dsl.model import Playbook
-from noetl.engine.commands import Key, Work
+from noetl.engine.commands import Key, Report, Work
 from noetl.errors import Unreachable
 from noetl.messaging.pauses import Pauses
 from noetl.queues.contract import UNANSWERED, Transport
-from noetl.runner.execute import Kit, execute
+from noetl.runner.ahead import Kit
+from noetl.runner.deliveries import Delivery
+from noetl.runner.execute import Execution, Stopped
 from noetl.runner.heartbeat import Answered, Heartbeat
+from noetl.runner.holding import Holding, Job
 from noetl.runner.invoke import Invoker
 from noetl.runner.lease import Lease, Terms
-from noetl.runner.reporter import Post
+from noetl.runner.reporter import Post, Soon
 from noetl.runner.slots import Slots
 from noetl.runner.waiting import first_of
 
 log = logging.getLogger("noetl.runner")
 
 JOBS_MAX = 10_000  # held at once, those that wait without a slot among them; more than that if there are more slots
-EARLY_MAX = 100  # revocations that are remembered for jobs that may be on their way
+AHEAD_SECONDS_MAX = 0.02  # that jobs may run one after another before others have their turn
+KNOWN_MAX = 64  # playbooks at hand
 RELEASES_MAX = 3  # attempts to give a job back: then its lease runs out by itself
 
 Playbooks = Callable[[str, list[list[Any]]], Awaitable[Playbook]]
 
 
-class Job(msgspec.Struct, eq=False, kw_only=True):
-    """A job in this worker's hands."""
-
-    work: Work
-    lease: Lease
-    task: asyncio.Task[None] | None = None
-
-    def stop(self) -> None:
-        if self.task is not None:
-            self.task.cancel()
-
-
-class Worker:
+class Worker(Holding):
     """The jobs of one process."""
 
     def __init__(
@@ -64,6 +53,7 @@ class Worker:
         chance: Callable[[], float],
         terms: Terms,
     ) -> None:
+        super().__init__()
         self.name = name
         self.transport = transport
         self.playbooks = playbooks
@@ -74,13 +64,15 @@ class Worker:
         self.jobs_max = max(slots, JOBS_MAX)
         self._stopping = asyncio.Event()
         self._parting = False  # what is stopped now goes back
-        post = Post(transport=transport, clock=invoker.clock, chance=chance, clean=invoker.clean)
-        self.kit = Kit(
-            post=post, invoker=invoker, clock=invoker.clock, slots=self.slots, chance=chance, stopping=self._stopping
+        self._is_abandoned = False  # and nothing more is said at all
+        post = Post(
+            transport=transport, clock=invoker.clock, chance=chance, soon=Soon(invoker.clock), clean=invoker.clean
         )
-        self._jobs: dict[Key, Job] = {}
-        self._early: deque[tuple[Key, int]] = deque(maxlen=EARLY_MAX)  # ended before they came
-        self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
+        self.kit = Kit(post=post, invoker=invoker, clock=invoker.clock, chance=chance, stopping=self._stopping)
+        self._finished: list[Job] = []  # at their end, and not reported yet
+        self._known: dict[str, Playbook] = {}
+        self._tasks: dict[asyncio.Future[Any], None] = {}  # in the order they were begun: it shows when they stop
+        self._deliveries: dict[asyncio.Future[Any], None] = {}  # of those, the ones that send last reports
         self.on_idle: Callable[[], None] = lambda: None
         self.on_failure: Callable[[BaseException], None] | None = None  # None: a fault of ours is logged
 
@@ -108,7 +100,7 @@ class Worker:
     async def _free(self) -> int:
         """Wait until another job can be taken; how many can. None at all: the worker stops."""
         while not self._stopping.is_set():
-            free = min(self.slots.free, self.jobs_max - len(self._tasks))
+            free = min(self.slots.free, self.jobs_max - len(self._jobs))
             if free > 0:
                 return free
             await self.slots.changed()
@@ -116,65 +108,144 @@ class Worker:
 
     async def _take(self, works: list[Work], sent_at: float) -> None:
         if self._stopping.is_set():
-            await self._give_back([(work.key, work.lease) for work in works])
+            await self._release([(work.key, work.lease) for work in works])
             return
+        until = self.clock.monotonic() + AHEAD_SECONDS_MAX
         for work in works:
-            if (work.key, work.lease) in self._early:
+            if self._is_ended(work):
                 continue  # it was ended while it was on its way here
-            self.slots.try_take()
-            self._spawn(Job(work=work, lease=Lease(self.terms, self.clock, sent_at)))
+            job = Job(work=work, lease=Lease(self.terms, self.clock, sent_at), seat=self.slots.seat())
+            self._hold(job)
+            is_ahead = self.clock.monotonic() < until and self._ran_ahead(job)
+            if not is_ahead and not job.is_over:
+                self._spawn(job)
+        self._deliver()
+        if self.clock.monotonic() >= until:
+            await self.clock.sleep(0)
+
+    def _ran_ahead(self, job: Job) -> bool:
+        """Run a job that needs no waiting; False: it does, and goes on in a task of its own, or it is over."""
+        playbook = self._known.get(job.work.sha) if not job.work.planned else None
+        if playbook is None:
+            return False
+        try:
+            job.execution = Execution(self.kit, playbook, job.work, job.lease, job.seat)
+            job.report = job.execution.ahead()
+        except Exception as error:
+            self._end(job)
+            self._rest()
+            self._failed(job, error)
+        if job.report is not None:
+            self._finish(job)
+        return job.report is not None
 
     def _spawn(self, job: Job) -> None:
-        key = job.work.key
-        if key in self._jobs:  # handed out anew, so the lease that it was held under is over
-            self._jobs[key].stop()
-        self._jobs[key] = job
         job.task = asyncio.get_running_loop().create_task(self._work_on(job))
         self._tasks[job.task] = None
         job.task.add_done_callback(lambda task: self._ended(job, task))
+
+    # --- reporting ---------------------------------------------------------------------------------------------------
+
+    def _finish(self, job: Job) -> None:
+        """It is at its end, and its last report to be sent, with those of all that end in the same breath."""
+        job.seat.leave()  # no tool runs for it any more: others may begin before its report is recorded
+        if not self._finished:
+            asyncio.get_running_loop().call_soon(self._deliver)
+        self._finished.append(job)
+
+    def _deliver(self) -> None:
+        finished, self._finished = self._finished, []
+        if not finished:
+            return
+        jobs, is_too_late = [job for job in finished if self._is_held(job)], self._parting or self._is_abandoned
+        for job in finished:
+            if is_too_late or not self._is_held(job):
+                self._end(job)
+        if is_too_late or not jobs:
+            self._leave(jobs)
+            self._rest()
+            return
+        delivery = Delivery(jobs, self._is_held, self.transport, self._pauses)
+        answer = delivery.begin()
+        if isinstance(answer, asyncio.Future):  # whoever gives one needs no task to wait for it
+            sending: asyncio.Future[Any] = answer
+        else:
+            sending = asyncio.get_running_loop().create_task(delivery.finish(answer))
+        self._tasks[sending] = self._deliveries[sending] = None
+        sending.add_done_callback(lambda sending: self._sent(delivery, sending))
+        if isinstance(answer, Coroutine):  # which is never awaited if the task is stopped before its first line
+            sending.add_done_callback(lambda _sending: answer.close())
+
+    def _sent(self, delivery: Delivery, task: asyncio.Future[Any]) -> None:
+        del self._tasks[task], self._deliveries[task]
+        left = delivery.held() if task.cancelled() else []
+        for job in delivery.jobs:
+            self._end(job)
+        self._leave(left)
+        self._rest()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failed(delivery.jobs[0], error)
 
     # --- working -----------------------------------------------------------------------------------------------------
 
     async def _work_on(self, job: Job) -> None:
         try:
-            is_over = await self._executed(job)
+            job.report = await self._executed(job)
+        except Stopped:
+            pass
         except asyncio.CancelledError:
-            if not self._parting or self._jobs.get(job.work.key) is not job:
+            if not self._parting or not self._is_held(job):
                 raise
-            is_over = False
-        if not is_over:
-            self._let_go(job)
-            await self._give_back([(job.work.key, job.work.lease)])
+        else:
+            if job.report is not None:
+                self._finish(job)
+            return
+        self._end(job)  # first: nothing more is said under a lease that goes back
+        await self._give_back([job])
 
-    async def _executed(self, job: Job) -> bool:
-        try:
+    async def _executed(self, job: Job) -> Report | None:
+        if job.execution is None:
             playbook = await self._playbook(job.work)
-        except BaseException:
-            self.slots.release()
-            raise
-        return await execute(self.kit, playbook, job.work, job.lease)
+            job.execution = Execution(self.kit, playbook, job.work, job.lease, job.seat)
+        return await job.execution.run()
 
     async def _playbook(self, work: Work) -> Playbook:
         """What the job runs, asked for until somebody answers: it is held meanwhile, as any other."""
         pauses = None
         while True:
             try:
-                return await self.playbooks(work.sha, work.planned)
+                found = await self.playbooks(work.sha, work.planned)
             except Unreachable:
                 pauses = pauses or self._pauses()
                 await pauses.wait()
+            else:
+                return found if work.planned else self._remembered(work.sha, found)
 
-    def _let_go(self, job: Job) -> None:
-        """It is in our hands no more: no heartbeat names it."""
-        if self._jobs.get(job.work.key) is job:
-            del self._jobs[job.work.key]
+    def _remembered(self, sha: str, playbook: Playbook) -> Playbook:
+        """What its jobs find without asking; the text of a sha never changes."""
+        if len(self._known) >= KNOWN_MAX:
+            del self._known[next(iter(self._known))]
+        self._known[sha] = playbook
+        return playbook
+
+    def _end(self, job: Job) -> None:
+        """It is over here, however that came: nothing of it stays, not even a task that never got to its first line."""
+        job.is_over = True
+        self._let_go(job)
+        job.seat.leave()
+        if job.execution is not None:
+            job.execution.end()
+
+    def _rest(self) -> None:
+        self.slots.wake()
+        if not self.jobs:
+            self.on_idle()
 
     def _ended(self, job: Job, task: asyncio.Task[None]) -> None:
         del self._tasks[task]
-        self._let_go(job)
-        self.slots.wake()
-        if not self._tasks:
-            self.on_idle()
+        if job.report is None:
+            self._end(job)
+        self._rest()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failed(job, error)
 
@@ -189,44 +260,11 @@ class Worker:
         facts = self._facts("job_failed") | ids | {"traceback": self.kit.invoker.clean_text(text)}
         log.error("a job failed by a fault of the worker; it is left to another", extra=facts)
 
-    # --- holding -----------------------------------------------------------------------------------------------------
-
-    def held(self) -> list[tuple[Key, int]]:
-        """What this worker works on. Other threads may ask: a copy is made in one go."""
-        return [(job.work.key, job.work.lease) for job in self._jobs.copy().values()]
-
-    def answered(self, answer: Answered) -> None:
-        """A heartbeat was answered: what is gone is dropped, the rest is ours for longer."""
-        for key, lease in answer.held:
-            job = self._jobs.get(key)
-            if job is None or job.work.lease != lease:
-                continue  # it has ended meanwhile, or was handed out anew
-            if key in answer.gone:
-                self._drop(job)
-            else:
-                job.lease.heard(answer.sent_at)
-
-    def revoke(self, key: Key) -> None:
-        """A job was ended by the server: stop what runs for it."""
-        if key in self._jobs:
-            self._drop(self._jobs[key])
-
-    def revoked(self, held: list[tuple[Key, int]]) -> None:
-        """The same of several, each under the lease that was ended: it may be held under another by now, or not be here
-        yet."""
-        for key, lease in held:
-            if key in self._jobs and self._jobs[key].work.lease == lease:
-                self._drop(self._jobs[key])
-            else:
-                self._early.append((key, lease))
-
-    def _drop(self, job: Job) -> None:
-        self._let_go(job)
-        job.stop()
+    # --- being alive -------------------------------------------------------------------------------------------------
 
     @property
     def jobs(self) -> int:
-        return len(self._tasks)
+        return len(self._tasks) + len(self._finished)
 
     def heartbeat(self, transport: Transport, on_answer: Callable[[Answered], None]) -> Heartbeat:
         """What says that this worker is alive, over a connection that may be another one."""
@@ -258,18 +296,26 @@ class Worker:
     async def drain(self, seconds: float | None = None) -> None:
         """Stop; what runs may finish within that time and is recorded, the rest is given back. No time: all of it."""
         self.stop()
-        if self._tasks and seconds is not None:
+        if self.jobs and seconds is not None:
             await self._idle_within(seconds)
         self._parting = seconds is not None
         for job in list(self._jobs.values()) if self._parting else ():
             job.stop()
-        while self._tasks:
-            await asyncio.wait(self._tasks)
+        for delivery in list(self._deliveries) if self._parting else ():
+            delivery.cancel()
+        await self._idle()
+
+    async def _idle(self) -> None:
+        while self.jobs:
+            self._deliver()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
 
     async def _idle_within(self, seconds: float) -> None:
         late = asyncio.ensure_future(self.clock.sleep(seconds))
         try:
-            while self._tasks and not late.done():
+            while self.jobs and not late.done():
+                self._deliver()
                 await asyncio.wait({late, *self._tasks}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             late.cancel()
@@ -277,14 +323,31 @@ class Worker:
     async def abandon(self) -> None:
         """Stop at once; what was not reported is done again by whoever takes the job up."""
         self.stop()
-        self._parting = False
+        self._parting, self._is_abandoned = False, True
         for task in self._tasks:
             task.cancel()
+        finished, self._finished = self._finished, []
+        for job in finished:
+            self._end(job)
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _give_back(self, held: list[tuple[Key, int]]) -> None:
+    def _leave(self, jobs: list[Job]) -> None:
+        """Give back what is not reported any more."""
+        if jobs and self._parting:
+            leaving = asyncio.get_running_loop().create_task(self._give_back(jobs))
+            self._tasks[leaving] = None
+            leaving.add_done_callback(self._left)
+
+    def _left(self, leaving: asyncio.Future[None]) -> None:
+        del self._tasks[leaving]
+        self._rest()
+
+    async def _give_back(self, jobs: list[Job]) -> None:
         """Let others go on at once; if no server hears it they do so when the leases have run out."""
+        await self._release([(job.work.key, job.work.lease) for job in jobs])
+
+    async def _release(self, held: list[tuple[Key, int]]) -> None:
         pauses = self._pauses()
         for _ in range(RELEASES_MAX if held else 0):
             try:

@@ -83,8 +83,8 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
 
     async def commit(self, batch: Batch) -> None:
         """Write a batch that no report is part of."""
-        async with self._connections.connection() as connection, connection.transaction():
-            await write(connection, batch, secrets.randbits(TAG_BITS), QueueChanges(), self._lease_seconds)
+        async with self._connections.line() as line:
+            await write(line, batch, secrets.randbits(TAG_BITS), QueueChanges(), self._lease_seconds)
 
     async def register(self, entry: Entry) -> Entry:
         for _ in range(REGISTERING_MAX):
@@ -161,10 +161,10 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
     async def clock_offset_seconds(self) -> float:
         """Measured a few times: the quickest answer says most."""
         readings = []
-        async with self._connections.connection() as connection:
+        async with self._connections.line() as line:
             for _ in range(CLOCK_READINGS):
                 asked_at = self._clock.monotonic()
-                ((there,),) = await (await connection.execute(rows.CLOCK)).fetchall()
+                (((there,),),) = await line.ask((rows.CLOCK, ()))
                 trip_seconds = self._clock.monotonic() - asked_at
                 readings.append((trip_seconds, there + trip_seconds / 2 - self._clock.now()))
         return float(min(readings)[1])

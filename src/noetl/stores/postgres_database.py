@@ -14,8 +14,8 @@ import asyncio
 import ipaddress
 import re
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -195,21 +195,25 @@ async def answered(name: str) -> AsyncIterator[None]:
             yield
 
 
-@contextmanager
-def faults(name: str, *, is_refusal_final: bool = False) -> Iterator[None]:
+class faults:
     """What PostgreSQL and the network refuse, as an error that says what to do; our own mistakes pass unchanged.
 
     `is_refusal_final`: nobody got in yet, so a wrong password or a missing database is the operator's to mend.
     """
-    try:
-        yield
-    except TimeoutError as fault:
-        raise Unreachable(f"the store {name} does not answer") from fault
-    except psycopg.Error as fault:
-        known = _known(fault, name, is_refusal_final)
-        if known is None:
-            raise
-        raise known from fault
+
+    def __init__(self, name: str, *, is_refusal_final: bool = False) -> None:
+        self.name = name
+        self.is_refusal_final = is_refusal_final
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, fault: BaseException | None, _traceback: object) -> None:
+        if isinstance(fault, TimeoutError):
+            raise Unreachable(f"the store {self.name} does not answer") from fault
+        known = _known(fault, self.name, self.is_refusal_final) if isinstance(fault, psycopg.Error) else None
+        if known is not None:
+            raise known from fault
 
 
 def _known(fault: psycopg.Error, name: str, is_refusal_final: bool) -> NoetlError | None:

@@ -4,12 +4,14 @@ A common batch is one statement (`WRITE`): logs moved on, events, jobs in, jobs 
 its own, and is left away where there is nothing to write. The parts of one statement see the tables as they were before
 it, in no order; they touch different rows, so none needs to see another.
 
-A log that ends somewhere else makes `WRITE` divide by zero, so that nothing after it can be committed by mistake.
+All of it goes in one round trip, the COMMIT too: a statement that fails keeps those after it from being done. A log
+that ends somewhere else makes `WRITE` divide by zero, so that nothing after it can be committed by mistake.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import msgspec
 from psycopg import errors
@@ -17,13 +19,15 @@ from psycopg import errors
 from noetl.engine.commands import Key
 from noetl.engine.events import NAMES, encode
 from noetl.stores.contract import LIVE, Append, Batch, Execution, HeadMoved, Snapshot
-from noetl.stores.postgres_database import Connection
+from noetl.stores.postgres_line import Line, Question, Row
 from noetl.stores.postgres_values import Bigints, Blobs, Documents, Doubles, Integers, Texts
 from noetl.stores.shared import LEASED, PARKED, READY, NewJob, ParkedJob, QueueChanges, Revoked
 
 Column = Bigints | Integers | Doubles | Texts | Blobs | Documents
 Values = list[Column | float | int]
 
+BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
+COMMIT = b"COMMIT"
 INSERT_EXECUTIONS = b"""
 INSERT INTO execution (id, sha, path, version, status, head, folder, request_key, parent_id, parent_key,
                        created_at, ended_at, digest, deadline_at, follow_until, tag)
@@ -43,7 +47,10 @@ WITH moved AS (
 ), written AS (
     INSERT INTO event (execution_id, seq, name, run, iter, lease, body, tag)
     SELECT *, %s FROM unnest(%s, %s, %s, %s, %s, %s, %s)
-), added AS (
+)
+"""
+ADDED = b"""
+, added AS (
     INSERT INTO job (execution_id, run, iter, pool, priority, grp, lease, worker, state, deliveries,
                      ready_at, child_key, last_report, lease_until)
     SELECT d.execution_id, d.run, d.iter, d.pool, d.priority, d.grp, d.lease, d.worker, d.state, (d.lease > 0)::integer,
@@ -51,13 +58,17 @@ WITH moved AS (
     FROM unnest(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
          AS d (execution_id, run, iter, pool, priority, grp, lease, worker, state, until, child_key)
     ON CONFLICT DO NOTHING
-), gone AS (
+)
+"""
+GONE = b"""
+, gone AS (
     DELETE FROM job j USING unnest(%s, %s, %s) AS d (execution_id, run, iter)
     WHERE j.execution_id = d.execution_id AND j.run = d.run AND j.iter = d.iter
     RETURNING j.execution_id, j.run, j.iter, j.state, j.lease, j.worker, j.grp
 )
-SELECT 1 / ((SELECT count(*) FROM moved) = %s)::integer, gone.* FROM (VALUES (1)) AS once LEFT JOIN gone ON true
 """
+CHECKED = b"SELECT 1 / ((SELECT count(*) FROM moved) = %s)::integer"
+CHECKED_GONE = CHECKED + b", gone.* FROM (VALUES (1)) AS once LEFT JOIN gone ON true"
 INSERT_SNAPSHOTS = b"""
 INSERT INTO snapshot (execution_id, seq, engine, body) SELECT * FROM unnest(%s, %s, %s, %s)
 ON CONFLICT (execution_id) DO UPDATE SET seq = excluded.seq, engine = excluded.engine, body = excluded.body
@@ -86,36 +97,67 @@ DELETE FROM holding h USING held WHERE h.execution_id = held.execution_id AND h.
 """
 
 
+@cache
+def write_statement(*, has_added: bool, has_gone: bool) -> bytes:
+    """`WRITE` with the parts that a batch has something for: each further one costs, even if it is given nothing."""
+    parts = [WRITE, ADDED if has_added else b"", GONE if has_gone else b"", CHECKED_GONE if has_gone else CHECKED]
+    return b"".join(parts)
+
+
 async def write(
-    connection: Connection, batch: Batch, tag: int, changes: QueueChanges, lease_seconds: float
+    line: Line, batch: Batch, tag: int, changes: QueueChanges, lease_seconds: float, *, is_begun: bool = False
 ) -> list[Revoked]:
-    """Write a batch within the transaction under way: the leased jobs that it took away. Raises HeadMoved."""
-    new, appends = _merged(batch)
+    """Write a batch and commit, in the transaction that is under way (`is_begun`) or in one of its own.
+
+    Gives the leased jobs that it took away. Raises HeadMoved.
+    """
+    questions, writing = _questions(batch, tag, changes, lease_seconds, [] if is_begun else [(BEGIN, ())])
+    is_one_trip = not changes.gone  # else the jobs that go say what goes with them
     try:
-        if new:
-            await connection.execute(INSERT_EXECUTIONS, [tag, *_execution_columns(new)])
-        values = [*_log_values(batch, appends, tag), *_queue_values(changes, lease_seconds), len(appends)]
-        found = await (await connection.execute(WRITE, values)).fetchall()
+        if is_one_trip:
+            questions.append((COMMIT, ()))
+        found = (await line.ask(*questions))[writing]
     except (errors.UniqueViolation, errors.DivisionByZero) as fault:
         raise HeadMoved(
             "a log of the batch ends somewhere else, or an execution with that id, request key or parent key is there"
         ) from fault
-    if batch.snapshots:
-        await connection.execute(INSERT_SNAPSHOTS, _snapshot_columns(batch.snapshots))
-    if changes.parked:
-        await connection.execute(PARK, _parked_columns(changes.parked))
-    if changes.ready:
-        await connection.execute(MAKE_READY, key_columns(changes.ready))
+    if is_one_trip:
+        return []
     gone = [row[1:] for row in found if row[1] is not None]
-    if any(group for *_, group in gone):
-        # Its jobs may come back under the same keys, and must not come back under the same lease.
-        groups = sorted({(row[0], row[-1]) for row in gone if row[-1]})
-        await connection.execute(DROP_HOLDINGS, [Bigints(one[0] for one in groups), Integers(one[1] for one in groups)])
+    await line.ask(*_dropped_holdings(gone), (COMMIT, ()))
     return [
         Revoked(key=(execution_id, run, index), lease=lease, worker=worker)
         for execution_id, run, index, state, lease, worker, _ in gone
         if state == LEASED
     ]
+
+
+def _questions(
+    batch: Batch, tag: int, changes: QueueChanges, lease_seconds: float, questions: list[Question]
+) -> tuple[list[Question], int]:
+    """The statements of a batch after those that there are, and the place of `WRITE` among them."""
+    new, appends = _merged(batch)
+    if new:
+        questions.append((INSERT_EXECUTIONS, [tag, *_execution_columns(new)]))
+    writing = len(questions)
+    added = _added_values(changes.added, lease_seconds) if changes.added else []
+    gone = key_columns(changes.gone) if changes.gone else []
+    writing_all = write_statement(has_added=bool(added), has_gone=bool(gone))
+    questions.append((writing_all, [*_log_values(batch, appends, tag), *added, *gone, len(appends)]))
+    if batch.snapshots:
+        questions.append((INSERT_SNAPSHOTS, _snapshot_columns(batch.snapshots)))
+    if changes.parked:
+        questions.append((PARK, _parked_columns(changes.parked)))
+    if changes.ready:
+        questions.append((MAKE_READY, key_columns(changes.ready)))
+    return questions, writing
+
+
+def _dropped_holdings(gone: Sequence[Row]) -> list[Question]:
+    """Loops whose jobs go: they may come back under the same keys, and must not come back under the same lease."""
+    groups = sorted({(row[0], row[-1]) for row in gone if row[-1]})
+    columns = [Bigints(one[0] for one in groups), Integers(one[1] for one in groups)]
+    return [(DROP_HOLDINGS, columns)] if groups else []
 
 
 class _Log(msgspec.Struct):
@@ -208,8 +250,7 @@ def _log_values(batch: Batch, logs: dict[int, _Log], tag: int) -> Values:
     ]
 
 
-def _queue_values(changes: QueueChanges, lease_seconds: float) -> Values:
-    added = changes.added
+def _added_values(added: Sequence[NewJob], lease_seconds: float) -> Values:
     return [
         lease_seconds,
         *key_columns([job.key for job in added]),
@@ -221,7 +262,6 @@ def _queue_values(changes: QueueChanges, lease_seconds: float) -> Values:
         Integers(_state_of(job) for job in added),
         Doubles(job.until for job in added),
         Texts(job.child_key or None for job in added),
-        *key_columns(changes.gone),
     ]
 
 

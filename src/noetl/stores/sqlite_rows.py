@@ -1,4 +1,4 @@
-"""The statements of the SQLite store, and its rows to and from the contract's values.
+"""The statements of the SQLite store, and its rows to and from the contract's values; the log is in `sqlite_blocks.py`.
 
 Columns are read by name, so a column that a later schema adds at the end disturbs nobody.
 """
@@ -6,13 +6,11 @@ Columns are read by name, so a column that a later schema adds at the end distur
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
-from noetl.engine.events import NAMES, Event, decode, encode
-from noetl.errors import StoreUnusable
 from noetl.stores.contract import Append, Batch, Entry, Execution, Snapshot
 
 Row = tuple[Any, ...]
@@ -30,7 +28,6 @@ SET_STATUS = (
     "UPDATE execution SET status = ?, ended_at = ?, digest = ? "
     "WHERE id = ? AND (status, ended_at, digest) IS NOT (?, ?, ?)"
 )
-INSERT_EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_SNAPSHOT = (
     "INSERT INTO snapshot VALUES (?, ?, ?, ?) ON CONFLICT (execution_id) DO UPDATE "
     "SET seq = excluded.seq, engine = excluded.engine, body = excluded.body WHERE excluded.seq >= seq"
@@ -53,11 +50,6 @@ CONDITIONS = {
     "parent_id": "parent_id = ?",
 }
 CHILDREN = "SELECT * FROM execution WHERE parent_id = ? ORDER BY id"
-EVENTS = "SELECT seq, body FROM event WHERE execution_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-ITERATIONS = (
-    "SELECT iter, seq, body FROM event WHERE name = 'loop.iteration.done' AND execution_id = ? AND run = ? "
-    "AND (iter, seq) > (?, ?) ORDER BY iter, seq LIMIT ?"
-)
 SNAPSHOT = "SELECT * FROM snapshot WHERE execution_id = ?"
 ENTRY = "SELECT * FROM catalog WHERE path = ? AND version = ?"
 ENTRY_NEWEST = "SELECT * FROM catalog WHERE path = ? ORDER BY version DESC LIMIT 1"
@@ -87,15 +79,6 @@ def of_status(append: Append) -> Row:
     return *said, append.execution_id, *said
 
 
-def of_events(appends: Iterable[Append]) -> list[Row]:
-    """The rows of every event, in order. The name is the class's: an author's own event keeps its name in the body."""
-    return [
-        (append.execution_id, seq, NAMES[type(event)], event.run, event.iter, encode(event))
-        for append in appends
-        for seq, event in enumerate(append.events, append.first_seq)
-    ]
-
-
 def of_snapshot(snapshot: Snapshot) -> Row:
     return msgspec.structs.astuple(snapshot)
 
@@ -106,21 +89,11 @@ def of_entry(entry: Entry) -> Row:
     return entry.path, *what, entry.created_at, entry.path
 
 
-def written_bytes(batch: Batch, events: Sequence[Row]) -> int:
+def written_bytes(batch: Batch, blocks: Sequence[Row]) -> int:
     """About how much a batch adds to the WAL, which goes by whole pages."""
     pages = PAGES_PER_COMMIT + PAGES_PER_APPEND * len(batch.appends)
-    bodies = sum(len(row[-1]) for row in events) + sum(len(snapshot.body) for snapshot in batch.snapshots)
+    bodies = sum(len(row[-1]) for row in blocks) + sum(len(snapshot.body) for snapshot in batch.snapshots)
     return pages * PAGE_BYTES + bodies
-
-
-def event(body: bytes, execution_id: int, seq: int) -> Event:
-    try:
-        return decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise StoreUnusable(
-            f"event {execution_id}-{seq} cannot be read: {fault}. It is damaged, or a newer NoETL wrote it: "
-            "upgrade NoETL, or bring the store back from a backup"
-        ) from fault
 
 
 def execution(row: sqlite3.Row) -> Execution:

@@ -111,6 +111,9 @@ class Office:
             raise self.after_commit.pop(0)
         return word
 
+    async def report_all(self, member: Member, reports: list[Report]) -> list[str]:
+        return [await self.report(member, report) for report in reports]
+
     def _judged(self, member: Member, report: Report) -> str:
         if report.n <= self.ended.get(report.lease, 0):
             return DUPLICATE

@@ -6,11 +6,14 @@ interrupted, died, says that it is spent or has answered often is ended with its
 question gets a new one. What a question means only the child's module and its tool know; what a child is started behind
 is a fence (isolation.py).
 
-A child is this interpreter with a module's `serve(descriptor)`. Frames on the socket behind the descriptor:
+A child is this interpreter with a module's `serve(descriptor)`. Frames on the socket behind the descriptor, numbers of
+4 bytes with the most significant first:
 
-    to the child      length (4 bytes, most significant first), question
-    from the child    length (4 bytes), 1 if the child can be used again or 0, answer
+    to the child      length, round, question
+    from the child    length, flags (1 byte), microseconds that it took, answer
 
+REUSABLE among the flags: the child can be used again. DROPPED: it goes on to the next round, and leaves unbegun what
+it was asked in this one and has not answered (lanes.py asks several questions at once; here it is always one).
 Bytes of JSON, never pickle: a hostile child must not own the worker. Its standard streams are /dev/null.
 """
 
@@ -21,15 +24,15 @@ import contextlib
 import socket
 import struct
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from noetl.tools.guard import Guard, how_it_ended
 from noetl.tools.isolation import OPEN_FENCE, Fence, scrubbed_environment
 
 EXIT_SECONDS_MAX = 1.0  # from the end of the stream to the end of the process
-QUESTION_HEADER = struct.Struct("!I")
-ANSWER_HEADER = struct.Struct("!IB")
+QUESTION_HEADER = struct.Struct("!II")
+ANSWER_HEADER = struct.Struct("!IBI")
+REUSABLE, DROPPED = 1, 2
 # -I leaves out PYTHONPATH, so the place of the package is given; last, so that nothing in it hides another module.
 BOOT = "import sys; sys.path.append(sys.argv[1]); {preparation}\nfrom {module} import serve; serve(int(sys.argv[2]))"
 PACKAGES = Path(__file__).parents[2]
@@ -60,6 +63,7 @@ class Child:
         self.writer = writer
         self.guard = guard
         self.questions_left = questions_max
+        self.round = 0
         self.watch = asyncio.create_task(self._watch())
 
     @property
@@ -70,15 +74,17 @@ class Child:
         """The answer, and whether the child can be asked again."""
         self.questions_left -= 1
         try:
-            self.writer.write(QUESTION_HEADER.pack(len(question)) + question)
+            self.writer.write(QUESTION_HEADER.pack(len(question), self.round) + question)
             await self.writer.drain()
-            length, is_reusable = ANSWER_HEADER.unpack(await self.reader.readexactly(ANSWER_HEADER.size))
+            length, flags, _ = ANSWER_HEADER.unpack(await self.reader.readexactly(ANSWER_HEADER.size))
             if length > answer_bytes_max:
                 raise AnswerTooLarge
             answer = await self.reader.readexactly(length)
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise ChildDied(await self._how_it_died()) from error
-        return answer, bool(is_reusable) and self.questions_left > 0
+        if flags & DROPPED:
+            self.round += 1
+        return answer, bool(flags & REUSABLE) and self.questions_left > 0
 
     async def end(self) -> None:
         """Kill the child and all that it started."""
@@ -109,7 +115,14 @@ class Children:
         self.idle: list[Child] = []  # the one used last is taken first: its memory is warm
         self.busy: set[Child] = set()
 
-    async def ask(self, question: bytes, *, answer_bytes_max: int, seconds: float | None) -> bytes:
+    async def ask(
+        self,
+        question: bytes,
+        *,
+        answer_bytes_max: int,
+        seconds: float | None,
+        pace: str = "",  # a child has one question at a time here, however long it takes
+    ) -> bytes:
         """One answer. `seconds` count from when a child is free; TimeoutError: it took longer, and was killed."""
         async with self.slots:
             child = await self._take()
@@ -138,14 +151,28 @@ class Children:
         if self.idle:
             child = self.idle.pop()
         else:
-            environment = scrubbed_environment(*INTERPRETER_NEEDS)
-            child = await start_child(self.module, self.guard, environment, self.fence)
+            child = await start_child(self.module, self.guard, self.fence)
         self.busy.add(child)
         return child
 
 
-async def start_child(module: str, guard: Guard, environment: Mapping[str, str], fence: Fence = OPEN_FENCE) -> Child:
-    """A new child, started with -I: neither PYTHON… variables nor the working directory say what it imports."""
+async def start_child(module: str, guard: Guard, fence: Fence = OPEN_FENCE) -> Child:
+    process, ours = await launched(module, guard, fence)
+    try:
+        reader, writer = await asyncio.open_connection(sock=ours)
+    except BaseException:
+        ours.close()
+        await guard.end(process)
+        raise
+    return Child(process, reader, writer, guard, fence.questions_max)
+
+
+async def launched(
+    module: str, guard: Guard, fence: Fence = OPEN_FENCE
+) -> tuple[asyncio.subprocess.Process, socket.socket]:
+    """A new child and our end of its socket. Started with -I: neither PYTHON… variables nor the working directory say
+    what it imports."""
+    environment = scrubbed_environment(*INTERPRETER_NEEDS)
     ours, theirs = socket.socketpair()
     with contextlib.ExitStack() as undo:
         undo.callback(ours.close)
@@ -156,10 +183,5 @@ async def start_child(module: str, guard: Guard, environment: Mapping[str, str],
             with fence.around(words, environment) as launch:
                 descriptors = (descriptor, *launch.descriptors)
                 process = await guard.start(launch.words, env=launch.env, pass_fds=descriptors)
-        try:
-            reader, writer = await asyncio.open_connection(sock=ours)
-        except BaseException:
-            await guard.end(process)
-            raise
         undo.pop_all()
-    return Child(process, reader, writer, guard, fence.questions_max)
+    return process, ours

@@ -22,15 +22,7 @@ from typing import Any, Final
 
 from noetl.tools.duckdb_faults import fault_of, is_fatal
 from noetl.tools.duckdb_session import Session, opened
-from noetl.tools.python_child import (
-    ANSWER_HEADER,
-    is_large,
-    least,
-    limit_descriptors,
-    memory_bytes,
-    receive,
-    send,
-)
+from noetl.tools.python_child import Questions, frame, is_large, least, limit_descriptors, memory_bytes, send
 
 MEBIBYTE: Final = 1024 * 1024
 BESIDES_BYTES: Final = 512 * MEBIBYTE  # stacks of threads, the interpreter, rows on their way into JSON
@@ -42,9 +34,10 @@ def serve(descriptor: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold secrets
     limit_descriptors()
     data_bytes = memory_bytes("VmData")
-    while (question := receive(descriptor)) is not None:
-        answer, is_reusable = answered(json.loads(question), data_bytes)
-        send(descriptor, ANSWER_HEADER.pack(len(answer), is_reusable) + answer)
+    questions = Questions(descriptor)
+    while (found := questions.next()) is not None:
+        answer, is_reusable = answered(json.loads(found[1]), data_bytes)
+        send(descriptor, frame(answer, is_reusable=is_reusable))
 
 
 def answered(question: dict[str, Any], data_bytes: int) -> tuple[bytes, bool]:

@@ -21,10 +21,13 @@ from noetl.web.guard import Refused
 from noetl.web.messages import Upload
 
 Body = bytes | Upload | None
+WAYS = frozenset(("json", "form", "body", "files"))
 
 
 def body_of(given: Mapping[str, Any], results: Results) -> tuple[str | None, Body]:
     """Content type and body of a request; at most one way to give it may be used."""
+    if WAYS.isdisjoint(given):
+        return None, None
     ways = [name for name in ("json", "body", "files") if given.get(name) is not None]
     if len(ways) > 1 or (given.get("form") is not None and set(ways) & {"json", "body"}):
         raise Refused("a request has one body: give one of json, form, body, or files (with form, if need be)")

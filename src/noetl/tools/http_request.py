@@ -22,6 +22,7 @@ from noetl.web.messages import CONNECT_SECONDS, READ_SECONDS, RESPONSE_BYTES_MAX
 VERSIONS = ("1", "1.0", "1.1")
 STREAM_BYTES_MAX = 10 * 1024**3
 HEADERS_OF_FRAMING = frozenset(("content-length", "transfer-encoding"))  # a wrong one is a request inside a request
+HEADERS = {"user-agent": f"noetl/{__version__}", "accept": "*/*"}  # of every request that says nothing else
 METHODS_WITH_KEY = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -33,17 +34,19 @@ def request_of(call: Call) -> Request:
     given = call.input
     method = _method_of(given.get("method"))
     content_type, body = body_of(given, call.results)
-    defaults = {"user-agent": f"noetl/{__version__}", "accept": "*/*"}
+    headers = HEADERS.copy()
     if content_type:
-        defaults["content-type"] = content_type
+        headers["content-type"] = content_type
     if call.key and method in METHODS_WITH_KEY:
-        defaults["idempotency-key"] = call.key_abroad
+        headers["idempotency-key"] = call.key_abroad
     if place := call.traceparent:
-        defaults["traceparent"] = place
+        headers["traceparent"] = place
+    if given.get("headers") is not None:
+        headers |= _headers_of(given["headers"])
     return Request(
         method=method,
         target=_with_params(target_of(given.get("url")), given.get("params")),
-        headers=defaults | _headers_of(given.get("headers")),
+        headers=headers,
         body=body,
         follows_redirects=call.spec.get("follow_redirects") is not False,
         verify=_verify_of(call),
@@ -54,6 +57,8 @@ def request_of(call: Call) -> Request:
 
 
 def _method_of(given: object) -> str:
+    if given is None:
+        return "GET"
     method = str(given or "GET").upper()
     if method not in METHODS:
         raise Refused(f'"method" must be one of: {", ".join(METHODS)}')
@@ -91,6 +96,8 @@ def _verify_of(call: Call) -> bool | str:
 
 
 def _with_params(target: Target, params: object) -> Target:
+    if params is None:
+        return target
     query = urlencode(list(pairs("params", params)))
     if not query:
         return target

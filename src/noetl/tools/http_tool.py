@@ -39,8 +39,11 @@ class HttpTool:
         except Refused as refused:
             return failure("client_error", str(refused))
         try:
-            async with asyncio.timeout(call.total_seconds):
+            if call.total_seconds is None:  # a time-out that never comes costs as much as one that may
                 answer, reference = await self._exchange(request, call)
+            else:
+                async with asyncio.timeout(call.total_seconds):
+                    answer, reference = await self._exchange(request, call)
         except FAULTS as fault:
             return failure_of(fault, request, call.total_seconds)
         return await output_of(answer, reference, now=self._clock.now())
@@ -59,7 +62,7 @@ class HttpTool:
         """The answer with its body; or its head, and the reference to the body that was stored as it came in."""
         bytes_max = stream_bytes_max(call)
         async with self._client.open(request) as incoming:
-            is_kept = bytes_max is not None and incoming.head.status < MULTIPLE_CHOICES and incoming.has_body
+            is_kept = bytes_max is not None and incoming.status < MULTIPLE_CHOICES and incoming.has_body
             if bytes_max is None or not is_kept:
                 return await incoming.read(), None
             pieces = incoming.pieces(bytes_max)

@@ -24,7 +24,7 @@ INLINE, PROCESS, SANDBOX = "inline", "process", "sandbox"
 LEVELS = (INLINE, PROCESS, SANDBOX)
 PASSED_ON = frozenset(("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR"))
 PASSED_ON_PREFIX = "LC_"
-QUESTIONS_PER_CHILD_MAX = 1_000
+QUESTIONS_PER_CHILD_MAX = 10_000  # each starts an interpreter, which quick code would wait for
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ KEYWORDS = frozenset(
     "keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout client_encoding".split()
 )
 DEFAULTS = {"application_name": "noetl", "gssencmode": "disable", "client_encoding": "utf8"}
+DATABASES_KEPT_MAX = 64  # as many as there are pools of connections, which know as much
 USER_CA_FILE = "~/.postgresql/root.crt"  # where libpq looks by itself
 
 
@@ -56,12 +58,25 @@ async def database_named(call: Call, auth: object) -> Database:
     """The database of the credential that `auth` names; raises Failed."""
     name = credential_name(auth)
     try:
-        return database_of(name, await call.credentials.resolve(name))
+        return _kept_database_of(name, await call.credentials.resolve(name))
     except LookupError as unknown:
         reason = str(unknown.args[0]) if unknown.args else "it is not known"
         is_passing = isinstance(unknown, CredentialUnavailable) and unknown.retryable
         message = f'the credential "{name}" could not be resolved: {reason}'
         raise Failed("auth", message, retryable=is_passing) from None
+
+
+def _kept_database_of(name: str, entry: Mapping[str, Any]) -> Database:
+    """The same for every task with the same credential, so it is made once."""
+    try:
+        return _database_of_items(name, tuple(entry.items()))
+    except TypeError:  # a field that is a list or a mapping
+        return database_of(name, entry)
+
+
+@lru_cache(DATABASES_KEPT_MAX)
+def _database_of_items(name: str, items: tuple[tuple[str, Any], ...]) -> Database:
+    return database_of(name, dict(items))
 
 
 def credential_name(auth: object) -> str:

@@ -28,7 +28,7 @@ from noetl.clock import Clock
 from noetl.tools.postgres_database import Database
 from noetl.tools.postgres_failures import CannotConnect, connection_failure
 from noetl.tools.postgres_values import ADAPTERS
-from noetl.tools.postgres_wire import Connection
+from noetl.tools.postgres_wire import Connection, command
 
 POOLS_MAX = 64
 POOL_SIZE = 10
@@ -40,6 +40,7 @@ CONNECT_SECONDS = 10.0
 WAIT_SECONDS_MAX = 600.0  # for a connection that others have
 CHECK_SECONDS_MAX = 5.0
 RESET_SECONDS_MAX = 5.0
+ONE_LOOK = getattr(selectors, "PollSelector", selectors.DefaultSelector)  # poll: one system call, where epoll has four
 
 
 class Idle(msgspec.Struct, frozen=True):
@@ -87,6 +88,9 @@ class Pool:
             await self._idle.pop().connection.close()
 
     async def _wait_for_slot(self) -> None:
+        if not self._slots.locked():
+            await self._slots.acquire()  # at once
+            return
         try:
             async with asyncio.timeout(WAIT_SECONDS_MAX):
                 await self._slots.acquire()
@@ -169,7 +173,7 @@ def _is_quiet(connection: Connection) -> bool:
     """Whether the server has said nothing to an idle connection: its last word is why it ended it."""
     if connection.closed:
         return False
-    with selectors.DefaultSelector() as selector:
+    with ONE_LOOK() as selector:
         selector.register(connection.pgconn.socket, selectors.EVENT_READ)
         return not selector.select(0)
 
@@ -191,8 +195,8 @@ async def _cleaned(connection: Connection) -> bool:
     try:
         async with asyncio.timeout(RESET_SECONDS_MAX):
             if status != TransactionStatus.IDLE:
-                await connection.execute("ROLLBACK")
-            await connection.execute("DISCARD ALL")
+                await command(connection, b"ROLLBACK")
+            await command(connection, b"DISCARD ALL")
     except (psycopg.Error, TimeoutError):
         return False
     except asyncio.CancelledError:

@@ -55,10 +55,13 @@ class PostgresTool:
         session: Session | None = None
         try:
             pool = await self._pools.pool(database, size)
-            async with pool.connection(call.connect_seconds) as connection, asyncio.timeout(call.total_seconds):
+            async with pool.connection(call.connect_seconds) as connection:
                 is_autocommit = call.spec.get("autocommit") is True or _is_one_statement(work)
                 session = Session(connection, is_autocommit=is_autocommit, total_seconds=call.total_seconds)
-                return await self._run(call, work, session)
+                if call.total_seconds is None:  # a time-out that never comes costs as much as one that may
+                    return await self._run(call, work, session)
+                async with asyncio.timeout(call.total_seconds):
+                    return await self._run(call, work, session)
         except FAULTS as fault:
             return failure_of(fault, database.where, session.statement if session else None, call.total_seconds)
 

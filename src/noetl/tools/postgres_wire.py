@@ -57,6 +57,16 @@ async def answer_of(connection: Connection, text: str, values: Sequence[Any]) ->
             raise psycopg.errors.error_from_result(result, connection.info.encoding)
 
 
+async def command(connection: Connection, text: bytes) -> None:
+    """Run a command of our own, without values and without an answer: no cursor is made for it."""
+    connection.pgconn.send_query(text)
+    await connection.wait(generators.send(connection.pgconn))
+    while (result := await connection.wait(generators.fetch(connection.pgconn))) is not None:
+        if result.status != pq.ExecStatus.COMMAND_OK:
+            await _drain(connection)
+            raise psycopg.errors.error_from_result(result, connection.info.encoding)
+
+
 async def _drain(connection: Connection) -> None:
     """Read on to the end of a failed statement; a server that went away has said why already."""
     with suppress(psycopg.Error):

@@ -23,6 +23,7 @@ PRINTED_LINES_MAX = 200
 MESSAGE_CHARS_MAX = 2_000
 FRAMES_SHOWN_MAX = 10  # half of them from the outside, half from the inside
 SOURCE_CHARS_MAX = 160
+NOTHING_BESIDES = b'"error":null,"stdout":"","logs":[]}'  # of most answers, so it is written once
 
 
 class Printed(io.BufferedIOBase):
@@ -63,6 +64,8 @@ class Printed(io.BufferedIOBase):
 
 def encoded(data: bytes, error: dict[str, Any] | None, printed: Printed) -> bytes:
     """The answer as JSON; `data` is JSON already."""
+    if error is None and not printed.line_breaks and not printed.kept:
+        return b'{"data":' + data + b"," + NOTHING_BESIDES
     text, logs = printed.take()
     rest = json.dumps({"error": error, "stdout": text, "logs": logs}).encode()
     return b'{"data":' + data + b"," + rest[1:]

@@ -24,6 +24,7 @@ import os
 import resource
 import struct
 import sys
+import time
 
 from noetl.tools.json_data import as_json
 from noetl.tools.python_answer import Printed, encoded, error_of
@@ -33,8 +34,12 @@ TYPE_CHECKING = False  # typing is an import of 3 ms, in every child
 if TYPE_CHECKING:
     from typing import Any
 
-QUESTION_HEADER = struct.Struct("!I")
-ANSWER_HEADER = struct.Struct("!IB")
+QUESTION_HEADER = struct.Struct("!II")
+ANSWER_HEADER = struct.Struct("!IBI")
+REUSABLE, DROPPED = 1, 2
+QUICK_SECONDS_MAX = 0.002  # after a longer one, what waits behind it is left to other children
+MICROSECONDS = 1_000_000
+MICROSECONDS_MAX = 2**32 - 1
 READ_BYTES_MAX = 1024 * 1024
 DESCRIPTORS_MAX = 1024
 ANSWER_MEMORY_BYTES = 16 * 1024 * 1024
@@ -46,10 +51,26 @@ def serve(descriptor: int) -> None:
     os.set_inheritable(descriptor, False)  # not for the programs that the code starts
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold secrets
     limit_descriptors()
-    child = Child()
-    while (question := receive(descriptor)) is not None:
+    child, questions, now_round = Child(), Questions(descriptor), 0
+    while (found := questions.next()) is not None:
+        asked_round, question = found
+        if asked_round != now_round:
+            continue  # the worker asks it of another child
+        started_at = time.monotonic()
         answer, is_reusable = child.answer(json.loads(question))
-        send(descriptor, ANSWER_HEADER.pack(len(answer), is_reusable) + answer)
+        seconds = time.monotonic() - started_at
+        is_slow = seconds > QUICK_SECONDS_MAX
+        now_round += is_slow
+        send(descriptor, frame(answer, is_reusable=is_reusable, is_dropping=is_slow, seconds=seconds))
+        if not is_reusable:
+            return
+
+
+def frame(answer: bytes, *, is_reusable: bool, is_dropping: bool = False, seconds: float = 0.0) -> bytes:
+    """An answer as it is sent."""
+    flags = REUSABLE * is_reusable | DROPPED * is_dropping
+    microseconds = min(int(seconds * MICROSECONDS), MICROSECONDS_MAX)
+    return ANSWER_HEADER.pack(len(answer), flags, microseconds) + answer
 
 
 def limit_descriptors() -> None:
@@ -58,24 +79,37 @@ def limit_descriptors() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def receive(descriptor: int) -> bytes | None:
-    header = read_exactly(descriptor, QUESTION_HEADER.size)
-    return None if header is None else read_exactly(descriptor, QUESTION_HEADER.unpack(header)[0])
+class Questions:
+    """What comes in, as much of it as is there in one system call."""
 
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.received = bytearray()
 
-def read_exactly(descriptor: int, length: int) -> bytes | None:
-    """So many bytes; None at the end of the stream."""
-    parts = bytearray()
-    while len(parts) < length:
-        part = os.read(descriptor, min(length - len(parts), READ_BYTES_MAX))
-        if not part:
+    def next(self) -> tuple[int, bytes] | None:
+        """The round of a question and the question; None at the end of the stream."""
+        if not self.has(QUESTION_HEADER.size):
             return None
-        parts += part
-    return bytes(parts)
+        length, asked_round = QUESTION_HEADER.unpack_from(self.received)
+        end = QUESTION_HEADER.size + length
+        if not self.has(end):
+            return None
+        question = bytes(self.received[QUESTION_HEADER.size : end])
+        del self.received[:end]
+        return asked_round, question
+
+    def has(self, length: int) -> bool:
+        """Wait for so many bytes; False: the stream has ended."""
+        while len(self.received) < length:
+            part = os.read(self.descriptor, READ_BYTES_MAX)
+            if not part:
+                return False
+            self.received += part
+        return True
 
 
-def send(descriptor: int, frame: bytes) -> None:
-    left = memoryview(frame)
+def send(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from noetl.tools.children import Children
 from noetl.tools.contract import ToolSettings
 from noetl.tools.isolation import INLINE, SANDBOX
+from noetl.tools.lane_pool import Lanes
 from noetl.tools.python_inline import Inline
 from noetl.tools.refused import Refused
 from noetl.tools.sandbox import HOW_TO, Sandbox
@@ -20,8 +21,9 @@ CHILD_MODULE = "noetl.tools.python_child"
 
 
 class Runner(Protocol):
-    async def ask(self, question: bytes, *, answer_bytes_max: int, seconds: float | None) -> bytes:
-        """One answer. Raises TimeoutError, ChildDied, AnswerTooLarge or Refused."""
+    async def ask(self, question: bytes, *, pace: str, answer_bytes_max: int, seconds: float | None) -> bytes:
+        """One answer; questions of one `pace` take about as long. Raises TimeoutError, ChildDied, AnswerTooLarge or
+        Refused."""
         ...
 
 
@@ -32,7 +34,7 @@ class Runners:
         self._is_inline_allowed = settings.is_inline_allowed
         slots = asyncio.Semaphore(settings.process_slots)
         self._sandbox = Sandbox([settings.home] if settings.home else [])
-        self.children = Children(CHILD_MODULE, slots=slots)
+        self.children = Lanes(CHILD_MODULE, slots=slots, slots_max=settings.process_slots)
         self.sandboxed = Children(CHILD_MODULE, slots=slots, fence=self._sandbox)
         self.inline = Inline(settings.process_slots)
 
@@ -60,3 +62,4 @@ class Runners:
     async def close(self) -> None:
         await self.children.close()
         await self.sandboxed.close()
+        self.inline.close()

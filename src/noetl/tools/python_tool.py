@@ -17,7 +17,7 @@ from noetl.tools.children import AnswerTooLarge, ChildDied
 from noetl.tools.contract import Call, Hands
 from noetl.tools.isolation import INLINE, SANDBOX, level_of
 from noetl.tools.python_runners import Runner, Runners
-from noetl.tools.python_source import Sources
+from noetl.tools.python_source import Code, Sources
 from noetl.tools.refused import Refused
 
 ANSWER_EXTRA_BYTES_MAX = 256 * 1024  # beside the data: what was printed, twice, escaped, and the error
@@ -39,6 +39,9 @@ class Answer(msgspec.Struct, frozen=True):
     logs: tuple[str, ...]
 
 
+encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(Answer).decode
+
+
 class PythonTool:
     """Runs the code of python tasks, as many at once as there are slots."""
 
@@ -53,8 +56,9 @@ class PythonTool:
         try:
             level = level_of(call.spec)
             runner = await self.runners.of(level)
-            question = await self._question(call, is_last=level == SANDBOX)
-            return await self._answer(call, runner, question)
+            code = await self.sources.code_of(call)
+            question = await self._question(call, code, is_last=level == SANDBOX)
+            return await self._answer(call, runner, question, code.text)
         except Refused as refused:
             return msgspec.structs.replace(refused.output, helpers=helpers())
 
@@ -62,8 +66,7 @@ class PythonTool:
         await self.runners.close()
         await self.sources.close()
 
-    async def _question(self, call: Call, *, is_last: bool) -> bytes:
-        code = await self.sources.code_of(call)
+    async def _question(self, call: Call, code: Code, *, is_last: bool) -> bytes:
         values = call.values
         if auth := call.input.get("auth"):
             values["auth"] = await self._secrets(call, auth)
@@ -79,17 +82,17 @@ class PythonTool:
             "is_last": is_last,
         }
         try:
-            return msgspec.json.encode(question)
+            return encode(question)
         except (TypeError, ValueError, OverflowError) as error:
             raise Refused("type", f"the input of the code cannot be written as JSON: {error}") from error
 
-    async def _answer(self, call: Call, runner: Runner, question: bytes) -> Output:
+    async def _answer(self, call: Call, runner: Runner, question: bytes, pace: str) -> Output:
         bytes_max = self.settings.result_bytes_max
         try:
             answer = await runner.ask(
-                question, answer_bytes_max=bytes_max + ANSWER_EXTRA_BYTES_MAX, seconds=call.total_seconds
+                question, pace=pace, answer_bytes_max=bytes_max + ANSWER_EXTRA_BYTES_MAX, seconds=call.total_seconds
             )
-            return output_of(msgspec.json.decode(answer, type=Answer), self._memory_mb(call))
+            return output_of(decode(answer), self._memory_mb(call))
         except TimeoutError:
             return failure("timeout", lateness(call), retryable=True, is_definite=False, helpers=helpers())
         except ChildDied as death:

@@ -6,22 +6,29 @@ makes the whole literal one, in a comment it becomes nothing, and where it canno
 Raises UnusableSql. Secrets stay sealed: the tool opens them when it binds.
 
     Sql ─ sql_lexer ─ tokens ─ sql_split ─ tokens of one statement ─ sql_binding ─ Statement
+
+A command that came before with other values takes a shorter way (sql_shapes.py), to the same statements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
 from noetl.errors import UnusableSql
+from noetl.secret import Secret
 from noetl.sql import Bound, Name, Sql
 from noetl.tools.sql_binding import Binding
 from noetl.tools.sql_lexer import HOLE, Token, tokens_of
 from noetl.tools.sql_literals import Filling
 from noetl.tools.sql_params import Arguments, Params
+from noetl.tools.sql_shapes import shapes_of
 from noetl.tools.sql_split import spans
+
+PLAIN: Final = frozenset((str, int, float, bool, type(None), list, dict, Secret))  # bound as they are
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +42,32 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 def statements(sql: Sql | str | Sequence[Sql | str], params: Params = None) -> list[Statement]:
     """The statements of a command, or of several; `params` are for all of them together."""
+    if params is None and isinstance(sql, Sql) and (known := _of_known_shape(sql)) is not None:
+        return known
+    return bound_anew(sql, params)
+
+
+def bound_anew(sql: Sql | str | Sequence[Sql | str], params: Params = None) -> list[Statement]:
+    """The same, every token looked at."""
     commands = [_Marked(one) for one in ([sql] if isinstance(sql, Sql | str) else sql)]
     arguments = Arguments(params, (token for command in commands for token in command.tokens))
     found = [one for index, command in enumerate(commands) for one in command.statements(arguments, index)]
     arguments.check_all_used()
     return found
+
+
+def _of_known_shape(sql: Sql) -> list[Statement] | None:
+    """The statements of a command into which values go and nothing else; None: it has to be looked at."""
+    pieces = sql.pieces
+    values = [piece.value for piece in pieces if type(piece) is Bound]
+    texts = [piece for piece in pieces if type(piece) is str]
+    if len(values) + len(texts) < len(pieces) or not PLAIN.issuperset(map(type, values)) or HOLE in "".join(texts):
+        return None
+    shapes = shapes_of("".join([piece if type(piece) is str else HOLE for piece in pieces]))
+    if shapes is None:
+        return None
+    left = iter(values)
+    return [Statement(text=shape.text, values=tuple(islice(left, shape.holes)), line=shape.line) for shape in shapes]
 
 
 class _Marked:

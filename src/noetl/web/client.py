@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
@@ -28,6 +28,7 @@ CONNECTIONS_PER_HOST_MAX = 64
 REDIRECTS_MAX = 5
 IDLE_SECONDS_MAX = 30.0
 LOOKUP_CACHE_SECONDS = 10
+TIMEOUTS_KEPT_MAX = 256
 
 BODILESS_STATUSES = frozenset((204, 304))
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -66,25 +67,24 @@ def _resolved(host: str, address: str, port: int) -> ResolveResult:
 class Incoming:
     """An answer whose head is there and whose body is still to be read, once."""
 
+    __slots__ = ("_request", "_response", "has_body", "status")
+
     def __init__(self, response: aiohttp.ClientResponse, request: Request) -> None:
         self._response = response
-        self._bytes_max = request.response_bytes_max
-        self.has_body = request.method != "HEAD" and response.status not in BODILESS_STATUSES
-        self.head = Answer(
-            status=response.status,
-            headers=_headers_of(response),
-            url=request.target.url,
-            host=request.target.host,
-            content_type=response.content_type.lower() if "Content-Type" in response.headers else "",
-            charset=response.charset,
-        )
+        self._request = request
+        self.status = response.status
+        self.has_body = request.method != "HEAD" and self.status not in BODILESS_STATUSES
+
+    @property
+    def head(self) -> Answer:
+        """The answer without its body."""
+        return self._answer(b"")
 
     async def pieces(self, bytes_max: int) -> AsyncIterator[bytes]:
         """The body, decoded, in pieces; OverLimit before more than bytes_max have been given."""
         if not self.has_body:
             return
-        decoder = BodyDecoder(self._response.headers.get("Content-Encoding", ""), bytes_max)
-        decoder.expect(self._response.content_length)
+        decoder = self._decoder(bytes_max)
         async for piece in self._response.content.iter_chunked(PIECE_BYTES_MAX):
             for decoded in decoder.decoded(piece):
                 yield decoded
@@ -92,10 +92,61 @@ class Incoming:
 
     async def read(self) -> Answer:
         """The whole answer, within the limit of its request."""
-        body = bytearray()
-        async for piece in self.pieces(self._bytes_max):
-            body += piece
-        return msgspec.structs.replace(self.head, body=bytes(body))
+        if not self.has_body:
+            return self._answer(b"")
+        decoder, content = self._decoder(self._request.response_bytes_max), self._response.content
+        pieces: list[bytes] = []
+        is_over = False
+        while not is_over:  # by hand: most bodies are one piece, for which two generators cost more than the reading
+            piece = await content.readany()
+            pieces += decoder.decoded(piece) if decoder.is_coded else (decoder.counted(piece),)
+            is_over = content.at_eof() and content.exception() is None
+        decoder.finish()
+        return self._answer(b"".join(pieces))
+
+    def _decoder(self, bytes_max: int) -> BodyDecoder:
+        decoder = BodyDecoder(self._response.headers.get("Content-Encoding", ""), bytes_max)
+        decoder.expect(self._response.content_length)
+        return decoder
+
+    def _answer(self, body: bytes) -> Answer:
+        response, target = self._response, self._request.target
+        headers = _headers_of(response)
+        return Answer(
+            status=self.status,
+            headers=headers,
+            url=target.url,
+            host=target.host,
+            body=body,
+            content_type=response.content_type.lower() if "content-type" in headers else "",
+            charset=response.charset,
+        )
+
+
+class Exchange:
+    """One request and its answer: sent when the block begins; the connection is free again when it ends.
+
+    A class and not a generator, which takes longer to enter, and every request does.
+    """
+
+    __slots__ = ("_client", "_request", "_response")
+
+    def __init__(self, client: Client, request: Request) -> None:
+        self._client = client
+        self._request = request
+
+    async def __aenter__(self) -> Incoming:
+        self._response, request = await self._client.answered(self._request)
+        return Incoming(self._response, request)
+
+    async def __aexit__(self, *_: object) -> None:
+        await _let_go(self._response, self._request)
+
+
+async def _let_go(response: aiohttp.ClientResponse, request: Request) -> None:
+    """Give the connection back. One whose answer was read to its end is back already, unless a body is being sent."""
+    if request.body is not None or not response.closed:
+        await response.__aexit__(None, None, None)
 
 
 class Client:
@@ -112,32 +163,35 @@ class Client:
         async with self.open(request) as incoming:
             return await incoming.read()
 
-    @asynccontextmanager
-    async def open(self, request: Request) -> AsyncIterator[Incoming]:
-        """Send it, follow its redirects, and give the answer as it comes in."""
+    def open(self, request: Request) -> Exchange:
+        """Send it, follow its redirects, and give the answer as it comes in: `async with client.open(…) as incoming`"""
+        return Exchange(self, request)
+
+    async def answered(self, request: Request) -> tuple[aiohttp.ClientResponse, Request]:
+        """The first answer that leads nowhere else, and the request that it answers."""
         for _ in range(REDIRECTS_MAX + 1):
-            async with self._sent(request) as response:
-                location = response.headers.get("Location")
-                if not request.follows_redirects or response.status not in REDIRECTS or not location:
-                    yield Incoming(response, request)
-                    return
+            response = await self._sent(request)
+            if not request.follows_redirects or response.status not in REDIRECTS:
+                return response, request
+            location = response.headers.get("Location")
+            if not location:
+                return response, request
+            await _let_go(response, request)
             request = redirected(request, response.status, location)
         raise Refused(f"{request.target.host} redirects more than {REDIRECTS_MAX} times")
 
-    @asynccontextmanager
-    async def _sent(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _sent(self, request: Request) -> aiohttp.ClientResponse:
         self._guard.check_literal(request.target.host)
         length, data = _content_of(request.body)
-        async with self._open_session().request(
+        return await self._open_session().request(
             request.method,
             request.target.url,
             headers={"accept-encoding": ACCEPTED, **request.headers, **length},
             data=data,
             allow_redirects=False,
             ssl=await self._contexts.of(request.verify, request.identity),
-            timeout=aiohttp.ClientTimeout(sock_connect=request.connect_seconds, sock_read=request.read_seconds),
-        ) as response:
-            yield response
+            timeout=_timeout_of(request.connect_seconds, request.read_seconds),
+        )
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -180,6 +234,11 @@ def _content_of(body: bytes | Upload | None) -> tuple[dict[str, str], Any]:
         return {}, body
     length = {} if body.length is None else {"content-length": str(body.length)}
     return length, body.open()
+
+
+@lru_cache(TIMEOUTS_KEPT_MAX)
+def _timeout_of(connect_seconds: float, read_seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(sock_connect=connect_seconds, sock_read=read_seconds)
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:

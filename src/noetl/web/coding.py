@@ -32,30 +32,28 @@ class BodyDecoder:
     """Decodes one body: every piece through `decoded`, then `finish`."""
 
     def __init__(self, coding: str, bytes_max: int) -> None:
-        words = [word for word in coding.lower().replace(" ", "").split(",") if word not in ("", "identity")]
-        if len(words) > 1 or not set(words) <= {"gzip", "x-gzip", "deflate"}:
-            raise Undecodable(f"the answer is coded as {coding[:40]}; understood are {ACCEPTED}")
-        self._is_coded = bool(words)
+        self.is_coded = bool(coding) and _is_compressed(coding)
         self._bytes_max = bytes_max
         self._decoded_bytes = 0
         self._coded_bytes = 0
-        self._inflater = zlib.decompressobj(_WINDOW_ANY)
-        self._is_first = True
+        if self.is_coded:
+            self._inflater = zlib.decompressobj(_WINDOW_ANY)
+            self._is_first = True
 
     def expect(self, content_bytes: int | None) -> None:
         """Refuse at once what says of itself that it is too large."""
-        if content_bytes is not None and not self._is_coded:
+        if content_bytes is not None and not self.is_coded:
             self._check_size(content_bytes)
 
     def decoded(self, piece: bytes) -> Iterator[bytes]:
         """What a piece comes to, in steps of at most PIECE_BYTES_MAX if it was compressed."""
-        if not self._is_coded:
-            yield self._counted(piece)
+        if not self.is_coded:
+            yield self.counted(piece)
             return
         self._coded_bytes += len(piece)
         try:
             for inflated in self._inflate(piece):
-                yield self._counted(inflated)
+                yield self.counted(inflated)
         except zlib.error:
             raise Undecodable("the answer says that it is compressed, but cannot be decompressed") from None
 
@@ -88,10 +86,11 @@ class BodyDecoder:
         self._inflater = zlib.decompressobj(_WINDOW_RAW)  # "deflate" without its header, as some servers send it
         return self._inflater.decompress(piece, PIECE_BYTES_MAX)
 
-    def _counted(self, piece: bytes) -> bytes:
+    def counted(self, piece: bytes) -> bytes:
+        """A piece of a body that is not compressed, or not any more."""
         self._decoded_bytes += len(piece)
         self._check_size(self._decoded_bytes)
-        if self._is_coded and self._decoded_bytes > max(RATIO_BYTES_FREE, RATIO_MAX * self._coded_bytes):
+        if self.is_coded and self._decoded_bytes > max(RATIO_BYTES_FREE, RATIO_MAX * self._coded_bytes):
             raise OverLimit(f"the answer grew to more than {RATIO_MAX} times its compressed size; it was not read on")
         return piece
 
@@ -101,3 +100,11 @@ class BodyDecoder:
                 f"the answer may have {self._bytes_max} bytes, but has more; raise spec.max_response_bytes, "
                 "ask for less at a time, or store the body unread with spec.stream"
             )
+
+
+def _is_compressed(coding: str) -> bool:
+    """Whether a Content-Encoding is one that has to be undone; raises Undecodable for one that nobody here can undo."""
+    words = [word for word in coding.lower().replace(" ", "").split(",") if word not in ("", "identity")]
+    if len(words) > 1 or not set(words) <= {"gzip", "x-gzip", "deflate"}:
+        raise Undecodable(f"the answer is coded as {coding[:40]}; understood are {ACCEPTED}")
+    return bool(words)

@@ -13,6 +13,7 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -22,6 +23,9 @@ SETTING = "NOETL_HTTP_ALLOW"
 PORTS = {"http": 80, "https": 443}
 URL_CHARACTERS_MAX = 64 * 1024
 LOOKUP_SECONDS_MAX = 10.0
+TARGETS_KEPT_MAX = 256
+TARGET_KEPT_CHARACTERS_MAX = 2_048
+HOSTS_KEPT_MAX = 1_024
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[[str, int], Awaitable[list[str]]]
@@ -67,6 +71,12 @@ def target_of(url: object) -> Target:
         raise Refused('"url" must be a text such as https://api.example.com/orders, but is empty or no text')
     if len(url) > URL_CHARACTERS_MAX:
         raise Refused(f'"url" may have {URL_CHARACTERS_MAX} characters, but has {len(url)}')
+    if len(url) > TARGET_KEPT_CHARACTERS_MAX or "@" in url:  # a password in the user part is not kept
+        return _target_of(url)
+    return _kept_target_of(url)
+
+
+def _target_of(url: str) -> Target:
     try:
         parts = urlsplit(url.strip())
         port = parts.port
@@ -84,11 +94,15 @@ def target_of(url: object) -> Target:
     )
 
 
+_kept_target_of = lru_cache(TARGETS_KEPT_MAX)(_target_of)  # a loop asks one place again and again
+
+
 def _resource(parts: SplitResult) -> str:
     path = parts.path or "/"
     return f"{path}?{parts.query}" if parts.query else path
 
 
+@lru_cache(HOSTS_KEPT_MAX)
 def _canonical_host(written: str) -> str:
     try:
         host = written if ":" in written else written.encode("idna").decode("ascii").lower().rstrip(".")
@@ -123,6 +137,7 @@ class Guard:
         self._is_loopback_allowed = is_loopback_allowed
         self._names: set[str] = set()
         self._networks = []
+        self._cleared: set[str] = set()  # hosts that were let pass before; what is allowed never changes
         for entry in allow:
             word = entry.strip().strip("[]").lower().rstrip(".")
             try:
@@ -132,8 +147,13 @@ class Guard:
 
     def check_literal(self, host: str) -> None:
         """Refuse a host that is a forbidden address; a name is judged when it is looked up."""
+        if host in self._cleared:
+            return
         if _literal(host) is not None:
             self.check(host, host)
+        if len(self._cleared) >= HOSTS_KEPT_MAX:
+            self._cleared.clear()
+        self._cleared.add(host)
 
     def check(self, host: str, found: str) -> None:
         """Refuse an address that this host has."""

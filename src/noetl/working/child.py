@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from noetl import lasting
 from noetl.errors import NoetlError
 from noetl.working.alone import stopped_by_signals
 from noetl.working.orders import ORDERS_BYTES_MAX, Orders, Word, decode_orders
@@ -33,7 +34,7 @@ def main() -> int:
     words = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what is printed by mistake is no word
     try:
-        asyncio.run(_work(orders, words))
+        lasting.run(_work(orders, words))
     except NoetlError as error:
         words.write(msgspec.json.encode(Word(refused=str(error), exit_code=error.exit_code)) + b"\n")
         return error.exit_code

@@ -14,6 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
+from noetl import lasting
 from noetl.chance import SYSTEM
 from noetl.clock import AgreedClock, Clock, SystemClock
 from noetl.config import Settings
@@ -166,6 +167,7 @@ class WorkerProcess:
             await self.transport.on_revoked(self.worker.revoked)
             polling = asyncio.ensure_future(self._poll())
             log.info("takes jobs", extra={"action": "worker_ready", "slots": self.settings.slots})
+            lasting.keep_what_is_there()
             on_ready()
             await stop.asked.wait()
             log.info("draining", extra={"action": "worker_drains", "jobs": self.worker.jobs})

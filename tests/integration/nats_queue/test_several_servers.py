@@ -27,6 +27,9 @@ class Separate:
         self.reports += 1
         return await self._office.report(member, report)
 
+    async def report_all(self, member, reports):
+        return [await self.report(member, report) for report in reports]
+
 
 async def test_reports_go_to_the_server_that_gave_the_job(stage, office):
     servers = {name: Separate(office) for name in ("one", "two")}

@@ -23,10 +23,10 @@ GARBAGE = [
     b"null",
     b"[]",
     b"{}",
-    b'{"v":1}',
-    b'{"v":1,"session":7}',
-    b'{"v":1,"session":null,"held":[[[1,2],3]]}',
-    b'{"v":1,"session":"x","free":"all","wait_seconds":1e999}',
+    b'{"v":2}',
+    b'{"v":2,"session":7}',
+    b'{"v":2,"session":null,"held":[[[1,2],3]]}',
+    b'{"v":2,"session":"x","free":"all","wait_seconds":1e999}',
     b"[" * 100_000,
     b'{"session":' * 5_000,
     b"x" * 900_000,
@@ -83,7 +83,7 @@ async def test_a_pool_in_the_message_is_not_looked_at(stage, office, stranger):
     transport = await stage.transport()
     await transport.enrol()
     await office.add(a_work(), pool="big")
-    polling = {"v": 1, "session": transport._enrolment.held, "free": 1, "wait_seconds": 0.01, "pool": "big"}
+    polling = {"v": wire.VERSION, "session": transport._enrolment.held, "free": 1, "wait_seconds": 0.01, "pool": "big"}
 
     answer = await asked(stage, stranger, wire.POLL, json.dumps(polling).encode())
 
@@ -104,9 +104,10 @@ async def test_a_worker_cannot_report_what_is_not_its_own(stage, office, strange
     transport = await stage.transport()
     await office.add(a_work(1, lease=1))
     await transport.poll("w", 1)
-    report = {"v": 1, "session": transport._enrolment.held, "execution_id": 7, "run": 1, "iter": -1, "lease": 1, "n": 1}
+    report = {"execution_id": 7, "run": 1, "iter": -1, "lease": 1, "n": 1, "events": [event]}
+    reporting = {"v": wire.VERSION, "session": transport._enrolment.held, "reports": [report]}
 
-    answer = await asked(stage, stranger, wire.REPORT, json.dumps({**report, "events": [event]}).encode())
+    answer = await asked(stage, stranger, wire.REPORT, json.dumps(reporting).encode())
 
     assert answer.status == wire.REFUSED
     assert not office.reports
@@ -115,10 +116,10 @@ async def test_a_worker_cannot_report_what_is_not_its_own(stage, office, strange
 async def test_another_version_is_told_so_whatever_its_shape(stage, office, stranger):
     await stage.server(office)
 
-    answers = [await asked(stage, stranger, verb, b'{"v":2,"other":"shape"}') for verb in wire.VERBS]
+    answers = [await asked(stage, stranger, verb, b'{"v":1,"other":"shape"}') for verb in wire.VERBS]
 
     assert {answer.status for answer in answers} == {wire.OTHER_VERSION}
-    assert "version 1 of the queue's messages, the worker version 2; upgrade" in answers[0].message
+    assert "version 2 of the queue's messages, the worker version 1; upgrade" in answers[0].message
 
 
 async def test_parts_are_for_the_worker_that_asked_only(stage, office, stranger):

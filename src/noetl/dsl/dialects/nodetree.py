@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Several
 from typing import Any
 
-from noetl.dsl import repairs
 from noetl.dsl.dialects.tree import Key, Mark, Node, Respelling
-from noetl.dsl.dialects.v10_repairs import repairs_of
 from noetl.dsl.findings import Edit
 from noetl.dsl.nodes import Entry, Mapping, Scalar, Sequence, like
 
@@ -91,6 +89,8 @@ class NodeTree:
         node.text = node.value = respelt_text(before, ordered)
 
     def mark_key(self, name: str, node: Node, key: str, /, **facts: str) -> None:
+        from noetl.dsl.dialects.v10_repairs import repairs_of  # for older spellings only
+
         self.marks.append(Mark(name, node.entries[key].key.place, facts, repairs_of(name, node, key)))
 
     def mark_text(self, name: str, parent: Node, key: Key, respelling: Respelling, /, **facts: str) -> None:
@@ -102,6 +102,8 @@ class NodeTree:
         """The change in the file, where the file spells those characters as the text does."""
         if node.written is not None:
             return ()
+        from noetl.dsl import repairs
+
         return repairs.replace(node, respelling.offset, respelling.offset + respelling.length, respelling.text)
 
 

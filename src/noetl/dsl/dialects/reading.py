@@ -1,10 +1,10 @@
-"""All dialects over one document, in their order, for reading."""
+"""All dialects over one document, in their order, for reading. One that was not asked for is not imported."""
 
 from __future__ import annotations
 
 import msgspec
 
-from noetl.dsl.dialects import legacy, sugar, upstream, v10
+from noetl.dsl.dialects import sugar, v10
 from noetl.dsl.dialects.nodetree import NodeTree
 from noetl.dsl.dialects.tree import Mark
 from noetl.dsl.kinds import Kinds
@@ -24,8 +24,12 @@ def translate(root: Mapping, kinds: Kinds, *, is_legacy: bool, is_upstream: bool
     tree = NodeTree()
     is_upstream = is_upstream or asks_for_upstream(root)
     if is_legacy:
+        from noetl.dsl.dialects import legacy
+
         legacy.translate(tree, root, kinds)
     if is_upstream:
+        from noetl.dsl.dialects import upstream
+
         upstream.translate(tree, root, kinds)
     v10.translate(tree, root, kinds)
     debug_map = sugar.expand(tree, root)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from noetl.dsl.dialects.tree import Key, Node, Respelling, Tree, is_labelled, pipelines
 from noetl.dsl.kinds import Kinds
 from noetl.expressions import TemplateSyntaxFault, looks_like_template, parse, rename
-from noetl.expressions.lexer import tokenize
 
 Spot = tuple[Node, Key, str]  # a collection, a key of it, and the text there
 Renames = Mapping[tuple[str, ...], str]
@@ -95,6 +94,8 @@ def renamed(text: str, names: Renames) -> list[Respelling]:
 
 def tokens(text: str) -> list[Token]:
     """The tokens of a template."""
+    from noetl.expressions.lexer import tokenize  # it needs Jinja2, which a playbook without templates does not
+
     found = tokenize(text)
     pairs = zip(found.marks, found.ends, strict=True)
     return [Token(mark[0], mark[1], mark[2], end) for mark, end in pairs]

@@ -24,11 +24,11 @@ Spec: PB-01.
 from collections.abc import Iterator
 
 from noetl.dsl.credential_documents import CREDENTIAL
+from noetl.dsl.draft import OTHER_KINDS
 from noetl.dsl.findings import INFO, Finding
 from noetl.dsl.nodes import Mapping
 from noetl.dsl.read import Reading
 from noetl.dsl.rules import contract
-from noetl.dsl.shapes import OTHER_KINDS
 from noetl.dsl.start_shapes import SCHEDULE, TRIGGER
 
 CHECKED = frozenset((CREDENTIAL, SCHEDULE, TRIGGER))

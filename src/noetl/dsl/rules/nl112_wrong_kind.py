@@ -18,14 +18,13 @@ Spec: PB-01.
 
 from collections.abc import Iterator
 
-from noetl.dsl.draft import Draft
+from noetl.dsl.draft import OTHER_KINDS, Draft
 from noetl.dsl.findings import Finding, listed, near_miss
 from noetl.dsl.nodes import AnyNode, Scalar, describe
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.heads import missing_head
 from noetl.dsl.rules.key_repairs import replace_value
 from noetl.dsl.rules.shape_faults import is_playbook
-from noetl.dsl.shapes import OTHER_KINDS
 
 RULE = contract.Rule(code="NL112", name="wrong-kind", spec=("PB-01",))
 

@@ -20,8 +20,8 @@ from noetl.dsl import repairs
 from noetl.dsl.draft import Draft, Text
 from noetl.dsl.findings import Finding, did_you_mean, listed, near_miss
 from noetl.dsl.rules import contract
-from noetl.expressions import FILTERS, Use
-from noetl.expressions.filters import REMOVED
+from noetl.expressions import Use
+from noetl.expressions.filters import FILTERS, REMOVED
 
 RULE = contract.Rule(code="NL602", name="unknown-filter", spec=("TP-03", "TP-05"))
 

@@ -20,7 +20,8 @@ from noetl.dsl import repairs
 from noetl.dsl.draft import Draft, Text
 from noetl.dsl.findings import Finding, did_you_mean, listed, near_miss
 from noetl.dsl.rules import contract
-from noetl.expressions import FILTERS, TESTS, Use
+from noetl.expressions import Use
+from noetl.expressions.filters import FILTERS, TESTS
 
 RULE = contract.Rule(code="NL603", name="unknown-test", spec=("TP-03",))
 

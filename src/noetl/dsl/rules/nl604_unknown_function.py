@@ -29,7 +29,8 @@ from noetl.dsl.rules import contract
 from noetl.dsl.rules.calls import arguments, callable_methods, needs_brackets
 from noetl.dsl.rules.nl617_mapping_method_by_dot import MAPPING_METHODS
 from noetl.dsl.rules.nl618_forbidden_attribute import is_hidden
-from noetl.expressions import FILTERS, FUNCTIONS, Call
+from noetl.expressions import FUNCTIONS, Call
+from noetl.expressions.filters import FILTERS
 
 RULE = contract.Rule(code="NL604", name="unknown-function", spec=("TP-03", "TP-05"))
 

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from noetl.dsl.draft import Draft, Text
 from noetl.dsl.findings import Finding
 from noetl.dsl.rules import contract
-from noetl.expressions.lexer import tokenize
 
 RULE = contract.Rule(code="NL618", name="forbidden-attribute", spec=("TP-05",))
 
@@ -38,6 +37,8 @@ def check(draft: Draft) -> Iterator[Finding]:
 
 def forbidden(text: Text) -> Iterator[tuple[str, int, int]]:
     """Names and subscripts with two underscores on both sides, inside the tags."""
+    from noetl.expressions.lexer import tokenize  # it needs Jinja2, which a playbook without templates does not
+
     tokens = tokenize(text.node.text)
     marks = tokens.marks
     for index, (offset, sort, value) in enumerate(marks):

@@ -40,19 +40,22 @@ CREATE TABLE execution (
 CREATE INDEX execution_status ON execution (status, id);
 CREATE INDEX execution_parent ON execution (parent_id, id) WHERE parent_id IS NOT NULL;
 
--- name, run and iter are in the body too: they stand beside it for the index below and for whoever looks with SQL.
-CREATE TABLE event (
+-- What a commit added to a log, as one JSON array of events, compressed where that pays (sqlite_blocks.py).
+CREATE TABLE event_block (
     execution_id INTEGER NOT NULL,
-    seq          INTEGER NOT NULL,
-    name         TEXT    NOT NULL,
-    run          INTEGER NOT NULL,
-    iter         INTEGER NOT NULL,
+    last_seq     INTEGER NOT NULL,
     body         BLOB    NOT NULL,
-    PRIMARY KEY (execution_id, seq)
-) WITHOUT ROWID;
+    PRIMARY KEY (execution_id, last_seq)
+);
 
 -- The outputs of a loop by index. Without it every loop.done would read and sort the whole log: quadratic in nested loops.
-CREATE INDEX event_iteration_done ON event (execution_id, run, iter) WHERE name = 'loop.iteration.done';
+CREATE TABLE iteration_done (
+    execution_id INTEGER NOT NULL,
+    run          INTEGER NOT NULL,
+    iter         INTEGER NOT NULL,
+    seq          INTEGER NOT NULL,
+    PRIMARY KEY (execution_id, run, iter, seq)
+) WITHOUT ROWID;
 
 CREATE TABLE snapshot (
     execution_id INTEGER PRIMARY KEY,

@@ -135,10 +135,11 @@ class TellingTransport(NatsTransport):
         super().__init__(*given, **named)
         self._told = told
 
-    async def report(self, report: Report) -> str:
-        word = await super().report(report)
-        self._told(report, word)
-        return word
+    async def report_all(self, reports: list[Report]) -> list[str]:
+        words = await super().report_all(reports)
+        for report, word in zip(reports, words, strict=True):
+            self._told(report, word)
+        return words
 
 
 class WorkerProcess(Process):

@@ -13,10 +13,11 @@ from noetl.control import rerun
 from noetl.control.intake import Intake
 from noetl.control.live import Executions
 from noetl.control.taking_up import ROWS_PER_READ
-from noetl.control.turn import Turn
+from noetl.control.turn import Faulty, Turn
 from noetl.embedded import Embedded
 from noetl.engine import commands as ops
 from noetl.engine import progress
+from noetl.queues.contract import ACCEPTED
 from noetl.stores.contract import LIVE, HeadMoved
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
@@ -28,14 +29,16 @@ def own_clock(planting: Planting) -> None:
 
 
 def fault_answered(planting: Planting) -> None:
-    def made(guarded: Any) -> Any:
-        async def decided(self: Turn, *given: Any) -> tuple[str, list[ops.Change]]:
-            _fault, changes = await guarded(self, *given)
-            return "", changes
+    def made(faulted: Any) -> Any:
+        async def answered(self: Turn, faulty: Faulty) -> tuple[str, list[ops.Change]]:
+            _word, changes = await faulted(self, faulty)
+            if isinstance(faulty.operation, ops.Report):
+                self._accept(faulty.operation)
+            return ACCEPTED, changes
 
-        return decided
+        return answered
 
-    planting.around(Turn, "_guarded", made)
+    planting.around(Turn, "_faulted", made)
 
 
 def ids_tried_once(planting: Planting) -> None:

@@ -108,10 +108,13 @@ def no_tag(planting: Planting) -> None:
 
 def lost_job(planting: Planting) -> None:
     def made(note: Any) -> Any:
-        def noted(self: Turn, change: ops.Change) -> None:
-            added = sum(isinstance(one, ops.JobAdded) for one in self.changes)
-            if not isinstance(change, ops.JobAdded) or added < JOBS_PER_BATCH_MAX:
-                note(self, change)
+        def noted(self: Turn, changes: list[ops.Change]) -> list[ops.Change]:
+            leading: list[ops.Change] = []
+            for change in changes:
+                added = sum(isinstance(one, ops.JobAdded) for one in self.changes)
+                if not isinstance(change, ops.JobAdded) or added < JOBS_PER_BATCH_MAX:
+                    leading += note(self, [change])
+            return leading
 
         return noted
 
@@ -125,8 +128,7 @@ def after_end(planting: Planting) -> None:
             live = self.held.get(operation.execution_id)
             if live is None or not live.state.is_ended or isinstance(operation, ops.Report) or answer[0] != STALE:
                 return answer
-            _fault, changes = await self._guarded(live, operation)
-            return ACCEPTED, changes
+            return ACCEPTED, self._decided(live, operation)
 
         return decided
 

@@ -8,7 +8,7 @@ from noetl import ids
 from noetl.engine.scene import Scene
 from noetl.keychain.redaction import Redactor
 from noetl.results import by_content
-from noetl.runner.worker import Worker
+from noetl.runner.holding import Holding
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -23,7 +23,7 @@ def key_by_lease(planting: Planting) -> None:
 
 
 def gone_not_dropped(planting: Planting) -> None:
-    planting.put(Worker, "_drop", nothing)
+    planting.put(Holding, "_drop", nothing)
 
 
 def results_not_checked(planting: Planting) -> None:
