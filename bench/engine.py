@@ -1,100 +1,93 @@
-"""The engine: steps, iterations, workflows and requests, each beside what the machine could do at best."""
+"""The embedded engine: W1, W2, W3, each round in a new process and a new home; their memory and bytes on disk."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 
 from bench import limits, workloads
-from bench.embedded import Measured, run
-from bench.front_end import NOETL, NOTHING, spawn
-from bench.measure import Ratio, compare, ratio_of
+from bench.child import Errand, one_round
+from bench.machine import peak_in
+from bench.measure import Rounds, repeated
+from bench.pairs import Pair, costs, rate
+from bench.report import Figure
+from bench.spawning import environment
 
-ROUNDS = 7
 STEPS = 200
 ITERATIONS, IN_FLIGHT = 2_000, 100
 WORKFLOWS, STEPS_EACH = 500, 3
-REQUESTS, REQUESTS_IN_FLIGHT = 500, 50
+ROWS_PER_COMMIT = 100  # of the yardstick of what can be batched
+ROWS_ALONE = f"SQLite alone, as many rows, {ROWS_PER_COMMIT} a commit"
+OWN_STATUS = [sys.executable, "-c", "import sys; sys.stdout.write(open('/proc/self/status').read())"]
 
 
-def measurements() -> Iterator[Ratio]:
-    """Every figure of the engine, with the limit it has to keep."""
-    yield chain()
-    yield from loop()
-    yield workflows()
-    yield start_up()
-    yield requests()
-
-
-def in_turns(ours: Callable[[], Measured], theirs: Callable[[], float]) -> list[tuple[Measured, float]]:
-    return [(ours(), theirs()) for _ in range(ROUNDS)]
-
-
-def chain() -> Ratio:
-    """A step must be on disk before the next one begins: one commit of one row is the least."""
-    text = workloads.chain(STEPS)
-    rows = [row for commit in run(text, keeps_commits=True).commits for row in commit]
-    single = [[row] for row in rows[:STEPS]]
-    pairs = [(one.seconds, two) for one, two in in_turns(lambda: run(text), lambda: limits.sqlite(single))]
-    return ratio_of(f"chain of {STEPS} steps", "1 commit of 1 row each", pairs, limit=8, count=STEPS)
-
-
-def loop() -> Iterator[Ratio]:
-    text = workloads.loop(ITERATIONS, IN_FLIGHT)
-    commits = run(text, keeps_commits=True).commits
-    rounds = [
-        (run(text), limits.sqlite(commits), limits.bare_tasks(ITERATIONS, IN_FLIGHT)) for _ in range(ROUNDS)
-    ]  # in turns, as everywhere
-    name, same = f"loop of {ITERATIONS:,}, {IN_FLIGHT} at once", "SQLite, the same commits"
-    tasks = [(ours.seconds, bare) for ours, _, bare in rounds]
-    yield ratio_of(name, "bare asyncio tasks", tasks, limit=80, count=ITERATIONS)
-    whole = [(ours.seconds, stored) for ours, stored, _ in rounds]
-    yield ratio_of(name, same, whole, limit=25, count=ITERATIONS)
-    storage = [(ours.storage_seconds, stored) for ours, stored, _ in rounds]
-    yield ratio_of("  its storage", same, storage, limit=6, count=ITERATIONS)
-
-
-def workflows() -> Ratio:
-    text = workloads.chain(STEPS_EACH)
-    commits = run(text, executions=WORKFLOWS, keeps_commits=True).commits
-    pairs = in_turns(lambda: run(text, executions=WORKFLOWS), lambda: limits.sqlite(commits))
-    name = f"{WORKFLOWS} workflows of {STEPS_EACH} steps"
-    return ratio_of(
-        name, "SQLite, the same commits", [(one.seconds, two) for one, two in pairs], limit=25, count=WORKFLOWS
+def figures(
+    rounds: int, *, steps: int = STEPS, iterations: int = ITERATIONS, workflows: int = WORKFLOWS
+) -> Iterator[Figure]:
+    """Every figure of the embedded engine."""
+    one = chain(rounds, steps)
+    yield one.figure(
+        "W1",
+        f"chain of {steps} no-op steps",
+        "ms/step",
+        lambda pair: pair.ours.seconds / steps * 1000,
+        beside="1 SQLite commit of 1 row a step",
+        beside_value=lambda pair: pair.bare_seconds / steps * 1000,
+        **costs(one, steps),
     )
+    two = loop(rounds, iterations)
+    yield rate("W2", f"loop of {iterations:,} no-ops, {IN_FLIGHT} in flight", two, iterations, ROWS_ALONE)
+    three = many(rounds, workflows)
+    yield rate("W3", f"{workflows} workflows of {STEPS_EACH} steps at once", three, workflows, ROWS_ALONE)
+    yield from memory({"W1": one, "W2": two, "W3": three})
+    yield disk("disk W1", "bytes on disk per step of W1", one, steps)
+    yield disk("disk W2", "bytes on disk per no-op task of W2", two, iterations)
 
 
-def start_up() -> Ratio:
-    """A new process, one step that does nothing, and out: what every run pays."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "one.yaml"
-        file.write_text(workloads.chain(1), encoding="utf-8")
-        words = ["run", str(file), "--home", folder, "--format", "json"]
-        return compare(
-            "noetl run, one step", spawn([*NOETL, *words]), "python -c pass", spawn(NOTHING), rounds=15, limit=40
+def chain(rounds: int, steps: int) -> Rounds[Pair]:
+    """A step must be on disk before the next one begins: one commit of one row is the least."""
+    errand = Errand(text=workloads.chain(steps), warm_up_text=workloads.chain(5))
+    return repeated(lambda: Pair(one_round(errand), limits.sqlite(steps, 1)), rounds)
+
+
+def loop(rounds: int, iterations: int) -> Rounds[Pair]:
+    return beside_rows(Errand(text=workloads.loop(iterations, IN_FLIGHT), warm_up_text=workloads.loop(50, 10)), rounds)
+
+
+def many(rounds: int, workflows: int) -> Rounds[Pair]:
+    text = workloads.chain(STEPS_EACH)
+    return beside_rows(Errand(text=text, warm_up_text=text, executions=workflows), rounds)
+
+
+def beside_rows(errand: Errand, rounds: int) -> Rounds[Pair]:
+    """Beside as many rows as it has events."""
+
+    def once() -> Pair:
+        ours = one_round(errand)
+        return Pair(ours, limits.sqlite(ours.events, ROWS_PER_COMMIT))
+
+    return repeated(once, rounds)
+
+
+def memory(rounds: dict[str, Rounds[Pair]]) -> Iterator[Figure]:
+    bare = bare_interpreter_mebibytes()
+    for name, taken in rounds.items():
+        yield taken.figure(
+            f"memory {name}",
+            f"peak of the process of {name}",
+            "MiB",
+            lambda pair: pair.ours.peak_mebibytes,
+            beside="a bare interpreter",
+            beside_value=lambda _: bare,
         )
 
 
-def requests() -> Ratio:
-    text = workloads.requests(REQUESTS, REQUESTS_IN_FLIGHT)
-    with http_server() as url:
-        pairs = in_turns(
-            lambda: run(text, payload={"url": url}), lambda: limits.bare_requests(url, REQUESTS, REQUESTS_IN_FLIGHT)
-        )
-    name = f"{REQUESTS} GETs, {REQUESTS_IN_FLIGHT} at once"
-    return ratio_of(name, "bare aiohttp", [(one.seconds, two) for one, two in pairs], limit=10, count=REQUESTS)
+def bare_interpreter_mebibytes() -> float:
+    """0 where there is no /proc."""
+    done = subprocess.run(OWN_STATUS, env=environment(), capture_output=True, text=True, check=False)
+    return peak_in(done.stdout)
 
 
-@contextmanager
-def http_server() -> Iterator[str]:
-    """A process of its own, so that it does not share our interpreter's lock."""
-    command = [sys.executable, "-m", "bench.http_server"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            yield server.stdout.readline().strip() if server.stdout else ""
-        finally:
-            server.terminate()
+def disk(name: str, title: str, rounds: Rounds[Pair], count: int) -> Figure:
+    return rounds.figure(name, title, "B", lambda pair: pair.ours.disk_bytes / count)

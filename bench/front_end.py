@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,56 +9,53 @@ from pathlib import Path
 import jinja2
 import yaml
 
-from bench.measure import Ratio, compare
+from bench.limits import EXPRESSION, SCOPE
+from bench.measure import TAKEN_PER_ROUND_MAX, compare
 from bench.playbooks import playbook
+from bench.report import Figure
+from bench.spawning import BARE_PYTHON, NOETL, spawned
 from noetl.dsl.check import check
 from noetl.expressions import parse
 from noetl.tools.registry import declarations
 
-NOTHING = [sys.executable, "-c", "pass"]
-NOETL = [sys.executable, "-m", "noetl"]
-EXPRESSION = "ctx.a.b == 1 and iter.page < 5"
-SCOPE = {"ctx": {"a": {"b": 1}}, "iter": {"page": 3}}
-EVALUATIONS = 2000
+LINES = 7_000
+EVALUATIONS = 2_000
 
 
-def measurements() -> Iterator[Ratio]:
-    """Every figure of the front end, with the limit it has to keep."""
-    yield check_large()
+def figures(rounds: int) -> Iterator[Figure]:
+    """Every figure of the front end."""
+    yield check_large(rounds)
     with tempfile.TemporaryDirectory() as folder:
-        yield from start_up(Path(folder))
-    yield evaluation()
+        yield from start_up(Path(folder), rounds)
+    yield evaluation(rounds)
 
 
-def check_large() -> Ratio:
+def check_large(rounds: int) -> Figure:
     """A new text each round, so that no template is met a second time."""
-    rounds = 5
-    texts = [playbook(7000, first=1000 * number) for number in range(rounds + 1)]
+    texts = [playbook(LINES, first=1000 * number) for number in range(1 + rounds * TAKEN_PER_ROUND_MAX)]
     ours, theirs = iter(texts), iter(texts)
     return compare(
-        f"check {texts[0].count(chr(10)):,} lines",
+        "check",
+        f"`noetl check` of {texts[0].count(chr(10)):,} lines",
         lambda: check(next(ours), "bench.yaml", declarations),
-        "PyYAML safe_load (C)",
+        "PyYAML's C `safe_load`",
         lambda: yaml.load(next(theirs), Loader=yaml.CSafeLoader),
-        rounds=rounds,
-        limit=12,
+        rounds,
     )
 
 
-def start_up(folder: Path) -> Iterator[Ratio]:
+def start_up(folder: Path, rounds: int) -> Iterator[Figure]:
     small = folder / "small.yaml"
     small.write_text(playbook(200), encoding="utf-8")
-    commands = (("noetl --version", ["--version"], 8.0), ("noetl check, 200 lines", ["check", str(small)], 18.0))
-    for name, words, limit in commands:
-        yield compare(name, spawn([*NOETL, *words]), "python -c pass", spawn(NOTHING), rounds=15, limit=limit)
+    commands = (
+        ("version", "`noetl --version`", ["--version"]),
+        ("check small", "`noetl check` of 200 lines", ["check", str(small)]),
+    )
+    for name, title, words in commands:
+        yield compare(name, title, spawned([*NOETL, *words]), "`python -c pass`", spawned(BARE_PYTHON), rounds)
 
 
-def spawn(command: list[str]):
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return lambda: subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-
-
-def evaluation() -> Ratio:
+def evaluation(rounds: int) -> Figure:
     ours = parse("{{ " + EXPRESSION + " }}").evaluate
     bare = jinja2.Environment().compile_expression(EXPRESSION)  # noqa: S701 - no HTML here
 
@@ -73,4 +67,6 @@ def evaluation() -> Ratio:
         for _ in range(EVALUATIONS):
             bare(**SCOPE)
 
-    return compare("evaluate an expression", run_ours, "bare Jinja2", run_bare, rounds=15, limit=1.5)
+    return compare(
+        "expression", f"{EVALUATIONS:,} evaluations of a condition", run_ours, "bare Jinja2", run_bare, rounds
+    )
