@@ -1,18 +1,19 @@
 """Reports of one lease: what is buffered leaves in a few milliseconds, however long the tool that runs then takes."""
 
 import asyncio
+import time
 
 import msgspec
 import pytest
 
 from noetl.clock import SystemClock
 from noetl.engine.commands import Report, Work
-from noetl.engine.events import TaskStarted
+from noetl.engine.events import TaskDone, TaskStarted
 from noetl.engine.state import Progress
 from noetl.errors import DiskFull, Unreachable
 from noetl.queues.contract import ACCEPTED
 from noetl.runner.lease import Lease, Terms
-from noetl.runner.reporter import DELAY_SECONDS, REPORT_BYTES_MAX, Post, Reporter, Soon
+from noetl.runner.reporter import BEGUN_SECONDS, DELAY_SECONDS, REPORT_BYTES_MAX, Post, Reporter, Soon
 
 SECONDS_MAX = 5.0
 
@@ -43,8 +44,8 @@ class SlowServer:
 def a_reporter(server: object) -> Reporter:
     work = Work(execution_id=1, run=1, iter=-1, lease=7, step="fetch", sha="5ha", progress=Progress(ctx={}))
     clock = SystemClock()
-    soon = Soon(clock)
-    post = Post(transport=server, clock=clock, chance=lambda: 0.5, soon=soon)  # type: ignore[arg-type]  # it only reports
+    soon, later = Soon(clock, DELAY_SECONDS), Soon(clock, BEGUN_SECONDS)
+    post = Post(transport=server, clock=clock, chance=lambda: 0.5, soon=soon, later=later)  # type: ignore[arg-type]
     return Reporter(post, work, Lease(Terms(), clock, clock.monotonic()))
 
 
@@ -66,7 +67,7 @@ async def test_what_is_buffered_while_a_report_is_under_way_leaves_when_that_is_
 
     reporter.add([started("second")])
     reporter.soon()
-    await asyncio.sleep(4 * DELAY_SECONDS)  # its moment passes while the first report waits for its answer
+    await asyncio.sleep(4 * BEGUN_SECONDS)  # its moment passes while the first report waits for its answer
     server.may_answer.release()
     second = await server.next_report()
 
@@ -97,7 +98,7 @@ async def test_a_report_that_fails_in_the_background_fails_the_job_when_it_repor
     reporter = a_reporter(DeadServer())
     reporter.add([started("first")])
     reporter.soon()
-    await asyncio.sleep(4 * DELAY_SECONDS)  # it was sent, and nobody waited for it
+    await asyncio.sleep(4 * BEGUN_SECONDS)  # it was sent, and nobody waited for it
 
     with pytest.raises(DiskFull):
         reporter.check()
@@ -166,6 +167,22 @@ async def test_a_job_that_nobody_works_on_any_more_sends_nothing_that_was_not_se
     reporter.soon()
 
     reporter.abandon()
-    await asyncio.sleep(4 * DELAY_SECONDS)  # its moment passes
+    await asyncio.sleep(4 * BEGUN_SECONDS)  # its moment passes
 
     assert server.reports == []
+
+
+async def test_what_was_done_is_reported_long_before_what_has_only_begun():
+    server = HeardServer()
+    reporter = a_reporter(server)
+    reporter.add([started("first")])
+    reporter.soon()
+    reporter.add([TaskDone(ts=2.0, run=1, task="first", visit=1, attempt=1, do="continue"), started("second")])
+    asked_at = time.monotonic()
+
+    reporter.soon()
+    while not server.reports:
+        await asyncio.sleep(0)
+
+    assert time.monotonic() - asked_at < BEGUN_SECONDS - DELAY_SECONDS
+    assert [event.task for event in server.reports[0].events] == ["first", "first", "second"]

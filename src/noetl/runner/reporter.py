@@ -18,14 +18,16 @@ import msgspec
 from noetl.buggify import buggify
 from noetl.clock import Clock
 from noetl.engine.commands import Report, Work
-from noetl.engine.events import Event
+from noetl.engine.events import Event, TaskDone
 from noetl.messaging.pauses import Pauses
 from noetl.queues.contract import STALE, UNANSWERED, Transport
 from noetl.runner.lease import Lease
 from noetl.runner.recording import is_small_event
 
-# A report in between costs as much as the last one: most tools are done by then, and recovery does without it.
-DELAY_SECONDS = 0.05
+DELAY_SECONDS = 0.005  # of what was done: whoever goes on after a crash does the rest again
+# Of what has only begun. A report in between costs as much as the last one; most tools are done by then, and recovery
+# does without it.
+BEGUN_SECONDS = 0.05
 LATE_SECONDS = 2.0  # of a simulator
 REPORT_BYTES_MAX = 256 * 1024
 EVENTS_MAX = 1000
@@ -42,15 +44,16 @@ class Dropped(Exception):
 class Soon:
     """One timer for all who want to be called in a moment: most of them have no need any more when it comes."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
+        self._seconds = seconds
         self._waiting: deque[tuple[float, Callable[[], None]]] = deque()
 
     def call(self, call: Callable[[], None]) -> None:
         is_first = not self._waiting
-        self._waiting.append((self._clock.monotonic() + DELAY_SECONDS, call))
+        self._waiting.append((self._clock.monotonic() + self._seconds, call))
         if is_first:
-            self._clock.call_later(DELAY_SECONDS, self._come)
+            self._clock.call_later(self._seconds, self._come)
 
     def _come(self) -> None:
         now = self._clock.monotonic()
@@ -68,7 +71,8 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
     transport: Transport
     clock: Clock
     chance: Callable[[], float]
-    soon: Soon
+    soon: Soon  # for what was done
+    later: Soon  # for what has only begun
     clean: Callable[[Event], Event] = lambda event: event  # takes known secrets out, whatever way they came in
 
 
@@ -84,7 +88,8 @@ class Reporter:
         self._buffer: list[Event] = []
         self._sized = 0  # so many of them were measured
         self._bytes = 0  # and have so many bytes
-        self._is_due = False  # what is buffered goes in a moment, by itself
+        self._is_due = False  # what is buffered goes by itself …
+        self._is_due_soon = False  # … and in a moment
         self._sending: asyncio.Task[None] | None = None
         self._failure: Exception | None = None  # of a report in the background
 
@@ -93,12 +98,16 @@ class Reporter:
 
     def soon(self) -> None:
         """A tool will take its time: what is buffered goes in a moment."""
-        if not self._is_due and self._buffer:
-            self._is_due = True
-            if buggify("report.late"):
-                self.post.clock.call_later(LATE_SECONDS, self._send_in_background)
-            else:
-                self.post.soon.call(self._send_in_background)
+        if not self._buffer:
+            return
+        has_done = any(type(event) is TaskDone for event in self._buffer)
+        if self._is_due and (self._is_due_soon or not has_done):
+            return
+        self._is_due, self._is_due_soon = True, has_done
+        if buggify("report.late"):
+            self.post.clock.call_later(LATE_SECONDS, self._send_in_background)
+        else:
+            (self.post.soon if has_done else self.post.later).call(self._send_in_background)
 
     def _send_in_background(self) -> None:
         if not self._is_due:

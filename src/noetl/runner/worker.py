@@ -25,7 +25,7 @@ from noetl.runner.heartbeat import Answered, Heartbeat
 from noetl.runner.holding import Holding, Job
 from noetl.runner.invoke import Invoker
 from noetl.runner.lease import Lease, Terms
-from noetl.runner.reporter import Post, Soon
+from noetl.runner.reporter import BEGUN_SECONDS, DELAY_SECONDS, Post, Soon
 from noetl.runner.slots import Slots
 from noetl.runner.waiting import first_of
 
@@ -66,7 +66,12 @@ class Worker(Holding):
         self._parting = False  # what is stopped now goes back
         self._is_abandoned = False  # and nothing more is said at all
         post = Post(
-            transport=transport, clock=invoker.clock, chance=chance, soon=Soon(invoker.clock), clean=invoker.clean
+            transport=transport,
+            clock=invoker.clock,
+            chance=chance,
+            soon=Soon(invoker.clock, DELAY_SECONDS),
+            later=Soon(invoker.clock, BEGUN_SECONDS),
+            clean=invoker.clean,
         )
         self.kit = Kit(post=post, invoker=invoker, clock=invoker.clock, chance=chance, stopping=self._stopping)
         self._finished: list[Job] = []  # at their end, and not reported yet
