@@ -75,9 +75,10 @@ class AgreedClock:
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         return self.own.call_later(seconds, call)
 
-    def agree(self, offset_seconds: float) -> None:
-        """So much must be added to this machine's clock."""
-        self._set(self.own.now() + offset_seconds, unsure_seconds=0.0)
+    def agree(self, ahead_seconds: float) -> None:
+        """So much must be added to the clock that never jumps: the other one may be put while it is being compared."""
+        self._ahead_seconds = ahead_seconds
+        self._unsure_seconds = 0.0
 
     def hear(self, now: float, round_trip_seconds: float) -> None:
         """Somebody who agrees said what time it is, in an answer that took so long."""

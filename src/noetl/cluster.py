@@ -198,7 +198,7 @@ class ClusterServer:
         while True:
             await self.clock.sleep(TIME_HEARD_SECONDS * (0.5 + self.chance.random()))
             try:
-                self.clock.agree(await self.store.clock_offset_seconds())
+                self.clock.agree(await self.store.clock_ahead_seconds())
             except PASSING as error:
                 log.info("the store's clock cannot be read: %s", error, extra={"action": "clock_unread"})
 
@@ -235,7 +235,7 @@ async def opened(
 ) -> ClusterServer:
     """The parts of a server over a store, ready to run."""
     agreed = AgreedClock(clock)
-    agreed.agree(await store.clock_offset_seconds())
+    agreed.agree(await store.clock_ahead_seconds())
     transactions = [await store.transaction() for _ in range(PUMPS)]
     return ClusterServer(
         settings,

@@ -227,6 +227,27 @@ def test_a_retry_that_was_recorded_keeps_its_count_and_its_waiting_time() -> Non
     assert made.status == "failed"
 
 
+@pytest.mark.spec("TK-15", "TK-08")
+def test_a_retry_that_has_begun_waits_no_more_whatever_clock_looks_at_it() -> None:
+    made = engine(
+        """
+        workflow:
+          - step: start
+            tool:
+              - {name: a, kind: noop, spec: {policy: {rules: [
+                  {when: "{{ output.status == 'error' }}", then: {do: retry, attempts: 3, delay: 500}},
+                  {else: {then: {do: continue}}}]}}}
+        """,
+        {"a": failure("server_error", "no")},
+    )
+    made.start()
+
+    die(made, 1, -1, cut=4)  # step.started, task.started, task.done that asks for a retry, task.started
+
+    job = made.state.runs[1].jobs[-1]
+    assert (job.progress.attempt, job.progress.is_open, job.progress.ready_at) == (2, True, 0.0)
+
+
 @pytest.mark.spec("TK-15")
 def test_the_key_of_an_attempt_changes_only_after_a_definite_answer() -> None:
     unsure = failure("timeout", "late", is_definite=False)

@@ -81,12 +81,18 @@ class Played(Engine):
             secrets=[SECRET],
         )
         self.database.on_commit = self.tell
-        self.database.on_lease = self.checks.leased
+        self.database.on_lease = self.leased
+        self.is_late = False  # what is handed out does not come until a test says so
         self.tag = 0
 
     def tell(self, committed):
         self.told = committed
         self.checks.committed(committed)
+
+    def leased(self, key, lease, worker):
+        self.checks.leased(key, lease, worker)
+        if not self.is_late:
+            self.checks.came(key, lease)
 
     @property
     def tables(self):

@@ -143,11 +143,11 @@ async def test_a_rollback_that_cannot_be_told_is_one_all_the_same(database, stor
     assert execution_id in (await other.begin([execution_id], []))[0]
 
 
-async def test_each_server_measures_how_far_its_own_clock_is_off(database, clock):
+async def test_each_server_measures_how_far_the_clock_of_the_store_is_ahead_of_its_own(database, clock):
     fast = database.client("fast", clock=ClockByHand(clock.now() + 40.0))
 
-    assert await fast.clock_offset_seconds() == -40.0
-    assert await database.client("exact").clock_offset_seconds() == 0.0
+    assert await fast.clock_ahead_seconds() == -40.0
+    assert await database.client("exact").clock_ahead_seconds() == 0.0
 
 
 # --- what a commit tells ---------------------------------------------------------------------------------------------

@@ -123,6 +123,27 @@ def test_an_attempt_that_runs_twice_under_one_lease_is_found():
         made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
 
 
+def test_a_worker_runs_under_the_lease_it_had_until_the_one_it_was_given_anew_has_come():
+    made = scripted()
+    made.claim("worker-2")
+    key = (1, 1, -1)
+    first = made.checks.leases.given[key][0]
+    made.clock.seconds += 31.0
+    made.expire()
+    made.clock.seconds += 31.0
+    made.is_late = True
+    made.claim("worker-2")
+    second = made.checks.leases.given[key][1]
+    made.clock.seconds += 1.0
+    made.checks.came(key, second.lease)
+
+    held = made.checks.leases.held
+
+    assert held(key, "worker-2", second.at) == first
+    assert held(key, "worker-2", made.clock.seconds) == second
+    assert held(key, "worker-3", made.clock.seconds) is None
+
+
 def test_a_task_that_a_worker_runs_without_having_its_job_is_found():
     made = scripted()
     made.run()
@@ -150,6 +171,26 @@ def test_an_attempt_that_runs_again_under_another_idempotency_key_is_found():
 
     with violation("effects", "idempotency key"):
         made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+
+
+@pytest.mark.spec("TK-15")
+def test_an_attempt_may_change_its_key_where_one_before_it_ran_again_and_could_not_be_stored():
+    made = scripted()
+    for answered in (1, 0):
+        made.clock.seconds += 31.0
+        made.claim("worker-2")
+        for key, attempt in (("1:1:-1:a:1.0", 1), (f"1:1:-1:a:1.{answered}", 2)):
+            made.clock.seconds += 1.0
+            fields = {"execution_id": 1, "node": "worker-2", "task": "a", "input_digest": 0}
+            made.ledger.begin(**fields, key=key, attempt=attempt, seconds=made.clock.seconds)
+        made.clock.seconds += 31.0
+        made.expire()
+    calm = msgspec.structs.replace(CALM, reruns_max=9)
+
+    made.checks.effects.check(msgspec.structs.replace(calm, is_storing_faulty=True), ())
+
+    with violation("effects", "idempotency key"):
+        made.checks.effects.check(calm, ())
 
 
 def test_a_result_that_a_task_was_handed_and_nobody_gave_is_found():

@@ -29,6 +29,13 @@ def fold(progress: Progress, event: Event) -> None:
         progress.is_open = True
         progress.label = event.task
         progress.visits[event.task] = event.visit
+        if progress.ready_at:
+            _end_wait(progress)
+
+
+def _end_wait(progress: Progress) -> None:
+    """A retry has begun: it waits no more, whatever the clock of the next worker says of that moment."""
+    progress.ready_at = 0.0
 
 
 def _fold_done(progress: Progress, event: TaskDone) -> None:

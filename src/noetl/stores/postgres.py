@@ -158,7 +158,7 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
     async def entries(self) -> list[Entry]:
         return [rows.entry(row) for row in await self._connections.rows(rows.ENTRIES)]
 
-    async def clock_offset_seconds(self) -> float:
+    async def clock_ahead_seconds(self) -> float:
         """Measured a few times: the quickest answer says most."""
         readings = []
         async with self._connections.line() as line:
@@ -166,5 +166,5 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
                 asked_at = self._clock.monotonic()
                 (((there,),),) = await line.ask((rows.CLOCK, ()))
                 trip_seconds = self._clock.monotonic() - asked_at
-                readings.append((trip_seconds, there + trip_seconds / 2 - self._clock.now()))
+                readings.append((trip_seconds, there - (asked_at + trip_seconds / 2)))
         return float(min(readings)[1])

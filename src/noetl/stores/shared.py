@@ -173,8 +173,8 @@ class SharedStore(Store, Protocol):
         """The tag of one event: whether a log is still the one that somebody has in memory."""
         ...
 
-    async def clock_offset_seconds(self) -> float:
-        """What to add to this machine's clock to get the database's."""
+    async def clock_ahead_seconds(self) -> float:
+        """What to add to this machine's monotonic clock, which nobody puts, to get the database's time."""
         ...
 
     # --- jobs --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from noetl.config import Settings
 from noetl.control.live import Live
 from noetl.control.revoking import revoking
 from noetl.control.shared_sitting import deed_of
-from noetl.engine.commands import Key, Report
+from noetl.engine.commands import Key, Report, Work
 from noetl.errors import PASSING
 from noetl.keychain.server_source import ServerSource
 from noetl.messaging.pauses import Pauses
@@ -129,11 +129,20 @@ class ServerProcess(Process):
 
 
 class TellingTransport(NatsTransport):
-    """What a server acknowledged to this worker is told to whoever keeps account of it."""
+    """What a server gave and acknowledged to this worker is told to whoever keeps account of it."""
 
-    def __init__(self, *given: Any, told: Callable[[Report, str], None], **named: Any) -> None:
+    def __init__(
+        self, *given: Any, came: Callable[[Work], None], told: Callable[[Report, str], None], **named: Any
+    ) -> None:
         super().__init__(*given, **named)
+        self._came = came
         self._told = told
+
+    async def poll(self, worker: str, free: int) -> list[Work]:
+        works = await super().poll(worker, free)
+        for work in works:
+            self._came(work)
+        return works
 
     async def report_all(self, reports: list[Report]) -> list[str]:
         words = await super().report_all(reports)
@@ -195,6 +204,7 @@ class WorkerProcess(Process):
             chance=self.chance.random,
             lease_seconds=settings.lease_seconds,
             entropy=self.chance.bytes,
+            came=lambda work: self.world.checks.came(work.key, work.lease),
             told=self._acknowledged,
         )
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 HEARTBEATS_PER_LEASE = 3
 TASKS_UNREPORTED = 4  # of one job, when its worker is lost: as long as pipelines get while a commit is slow
 SLACK_SECONDS = 10.0  # for statements and messages that are slow without being a fault
-OF_RESULTS = ("results.put_fails", "results.get_fails", "results.wrong_bytes")
+PUT_FAILS = "results.put_fails"
+OF_RESULTS = (PUT_FAILS, "results.get_fails", "results.wrong_bytes")
 OF_MESSAGES = ("net.", "store.")  # whatever of these strikes may keep any worker from hearing something in time
 WISHED = "wish-"  # request keys of what users start
 Logs = Mapping[int, list[Event]]
@@ -41,6 +42,7 @@ def ordeal_of(world: World) -> Ordeal:
         cut_off_seconds=2 * lease_seconds + SLACK_SECONDS,
         cut_off=frozenset(world.names) if is_hard_of_hearing else world.cut_off,
         incidents=world.planted,
+        is_storing_faulty=bool(world.tape.counts[PUT_FAILS]),
     )
 
 

@@ -159,6 +159,10 @@ class Checks:
         with self._keeping():
             self.leases.leased(key, lease, worker, self.now())
 
+    def came(self, key: Key, lease: int) -> None:
+        """A worker has got a job; until then it works under the lease that it had before."""
+        self.leases.came(key, lease, self.now())
+
     def acknowledged_start(self, request_key: str, execution_id: int) -> None:
         with self._keeping():
             self.promises.started(request_key, execution_id)

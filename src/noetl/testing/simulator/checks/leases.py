@@ -7,6 +7,7 @@ or has ended is over at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -43,6 +44,7 @@ class Leases:
     def __init__(self) -> None:
         self.current: dict[Key, tuple[int, str]] = {}  # lease and worker
         self.given: dict[Key, list[Given]] = {}  # all there ever were, in order
+        self._come_at: dict[tuple[Key, int], float] = {}  # when the worker had got what it was given
         self._numbers: dict[tuple[Key, int], int] = {}  # the last accepted report
 
     def leased(self, key: Key, lease: int, worker: str, now: float) -> None:
@@ -55,10 +57,14 @@ class Leases:
         given.append(Given(lease, worker, now))
         self.current[key] = (lease, worker)
 
+    def came(self, key: Key, lease: int, now: float) -> None:
+        """A worker has got a job that was handed out to it."""
+        self._come_at.setdefault((key, lease), now)
+
     def held(self, key: Key, worker: str, at: float) -> Given | None:
-        """The lease under which a worker had a job then: the last one it had got."""
-        given = self.given.get(key, ())
-        return next((one for one in reversed(given) if one.worker == worker and one.at <= at), None)
+        """The lease under which a worker had a job then: the last one that had come to it."""
+        given = [one for one in self.given.get(key, ()) if one.worker == worker]
+        return next((one for one in reversed(given) if self._come_at.get((key, one.lease), math.inf) <= at), None)
 
     def check(self, key: Key, lease: int, what: str, seq: int = 0) -> None:
         current = self.current.get(key, (0, ""))[0]
