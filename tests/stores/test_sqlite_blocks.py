@@ -114,6 +114,21 @@ async def test_an_output_whose_event_is_lost_is_an_error_and_not_left_out(path, 
         [one async for one in store.iteration_outputs(execution_id, 1)]
 
 
+async def test_what_iterations_gave_is_read_without_the_log_where_it_is_little(path, store):
+    little = [LoopIterationDone(ts=1.0, run=1, iter=index, output={"data": index}) for index in range(3)]
+    large = LoopIterationDone(ts=1.0, run=1, iter=3, output={"data": "x" * 1000})
+    execution_id = await begin(store, [large, *little])
+
+    (page,) = [page async for page in store.iteration_pages(execution_id, 1)]
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DELETE FROM event_block")
+
+    assert page == [(0, b"0"), (1, b"1"), (2, b"2"), (3, large.output)]
+    assert [page async for page in store.iteration_pages(execution_id, 2)] == []
+    with pytest.raises(StoreUnusable, match=rf"lost event {execution_id}-1"):
+        [page async for page in store.iteration_pages(execution_id, 1)]
+
+
 async def test_a_no_op_task_takes_little_room_on_disk(path):
     store = await SqliteStore.open(path)
     execution_id, seq = await begin(store, []), 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -30,8 +30,18 @@ READERS_MAX = 64
 COUNTS_KEPT_MAX = 1024
 encode = msgspec.json.Encoder().encode
 Owner = tuple[int, int]  # execution and run
+Page = list[tuple[int, bytes | dict[str, Any]]]
 ReadBy = Callable[[int, Reference], Awaitable[Readable]]  # the store of a reference, as an execution may read it
 WriteBy = Callable[[int, object], Awaitable[Results]]  # the store that a spec.result.store means, as it may write there
+
+
+@runtime_checkable
+class PagedReading(Protocol):
+    """What a store has that keeps small data beside the index of an iteration."""
+
+    def iteration_pages(self, execution_id: int, run: int) -> AsyncIterator[Page]:
+        """As `iteration_outputs`, some at a time, each as its output or, where it is small, its data as JSON."""
+        ...
 
 
 class Reader:
@@ -111,13 +121,26 @@ class StoredLists:
 
     async def _parts(self, execution_id: int, run: int, count: int) -> AsyncIterator[Element]:
         following = 0
-        async for index, output in self.store.iteration_outputs(execution_id, run):
-            for _ in range(following, index):
-                yield b"null"
-            yield await self._encoded(execution_id, output)
-            following = index + 1
+        async for page in self._pages(execution_id, run):
+            if texts := _texts_from(following, page):
+                yield b",".join(texts)  # one part for all of them
+                following += len(texts)
+                continue
+            for index, found in page:
+                for _ in range(following, index):
+                    yield b"null"
+                yield found if isinstance(found, bytes) else await self._encoded(execution_id, found)
+                following = index + 1
         for _ in range(following, count):
             yield b"null"
+
+    async def _pages(self, execution_id: int, run: int) -> AsyncIterator[Page]:
+        if isinstance(self.store, PagedReading):
+            async for page in self.store.iteration_pages(execution_id, run):
+                yield page
+            return
+        async for index, output in self.store.iteration_outputs(execution_id, run):
+            yield [(index, output)]
 
     async def _encoded(self, execution_id: int, output: dict[str, Any]) -> Element:
         """What an iteration gave: its data as JSON, in pieces where it is stored; or the reference that it gave."""
@@ -127,3 +150,10 @@ class StoredLists:
         if reference is None or not output["meta"].get("is_stored"):
             return encode(output.get("ref"))
         return (await self.read_by(execution_id, reference)).stream(reference)
+
+
+def _texts_from(following: int, page: Page) -> list[bytes]:
+    """A page's elements if all of them are texts, and none is missing; else nothing."""
+    texts = [found for _, found in page if isinstance(found, bytes)]
+    is_whole = len(texts) == len(page) and (page[0][0], page[-1][0]) == (following, following + len(page) - 1)
+    return texts if is_whole else []

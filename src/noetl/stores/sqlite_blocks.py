@@ -8,6 +8,9 @@ sees no single event; `noetl events` prints them.
 A block is a JSON array of events, as it is or as a zlib stream; the first byte tells which. It is found by the number
 of its last event, so the numbers of the others follow from how many there are. Blocks are bounded, since whoever wants
 one event reads a whole block.
+
+What an iteration of a loop gave is found by its index; where that is little, it stands there as well. A million no-ops
+are a list then without a million events being decoded once more when the loop has ended.
 """
 
 from __future__ import annotations
@@ -18,25 +21,29 @@ from typing import Any
 
 import msgspec
 
-from noetl.engine.events import Event, LoopIterationDone, decode, decode_all, encode
+from noetl.engine.events import Envelope, Event, LoopIterationDone, decode, decode_all, encode
 from noetl.errors import StoreUnusable
 from noetl.stores.contract import Append
 
 Row = tuple[Any, ...]
+encode_data = msgspec.json.Encoder().encode
 
 INSERT_BLOCK = "INSERT INTO event_block VALUES (?, ?, ?)"
-INSERT_ITERATION = "INSERT INTO iteration_done VALUES (?, ?, ?, ?)"
+INSERT_ITERATION = "INSERT INTO iteration_done VALUES (?, ?, ?, ?, ?)"
 BLOCKS = "SELECT last_seq, body FROM event_block WHERE execution_id = ? AND last_seq > ? ORDER BY last_seq"
 ITERATIONS = (
     "SELECT iter, seq FROM iteration_done WHERE execution_id = ? AND run = ? "
     "AND (iter, seq) > (?, ?) ORDER BY iter, seq LIMIT ?"
 )
+ITERATION_TEXTS = ITERATIONS.replace("iter, seq FROM", "iter, seq, data FROM")
 
 EVENTS_PER_BLOCK_MAX = 256
 BLOCK_BYTES_MAX = 256 * 1024  # before compression; one event alone may be larger
 COMPRESSED_BYTES_MIN = 1024  # below it compressing takes 15 µs and saves no page
 COMPRESSION_LEVEL = 1  # the next ones save a twentieth and take up to three times as long
+TEXT_CHARACTERS_MAX = 64  # of what stands beside an iteration's index
 PLAIN = b"["
+NULL = b"null"
 
 
 def of_blocks(appends: Iterable[Append]) -> list[Row]:
@@ -62,13 +69,23 @@ def _packed(first_seq: int, events: Sequence[Event]) -> Iterator[tuple[int, byte
 
 
 def of_iterations(appends: Iterable[Append]) -> list[Row]:
-    """Where the outputs of a loop are, by index."""
+    """Where the outputs of a loop are, by index, and the little that most of them are."""
     return [
-        (append.execution_id, event.run, event.iter, seq)
+        (append.execution_id, event.run, event.iter, seq, _text_of(event.output))
         for append in appends
         for seq, event in enumerate(append.events, append.first_seq)
         if type(event) is LoopIterationDone
     ]
+
+
+def _text_of(output: Envelope) -> bytes | None:
+    """The data of an output as JSON, if it is a word or a number; None: it is in the log alone."""
+    data = output.get("data", output)
+    if data is None:
+        return NULL
+    kind = type(data)
+    is_little = kind is bool or kind is int or (kind is str and len(data) <= TEXT_CHARACTERS_MAX)
+    return encode_data(data) if is_little else None
 
 
 def events_in(body: bytes, execution_id: int, last_seq: int) -> list[Event]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from noetl.engine.events import Envelope, Event, LoopIterationDone
 from noetl.errors import StoreUnusable
-from noetl.stores.sqlite_blocks import BLOCKS, ITERATIONS, events_in
+from noetl.stores.sqlite_blocks import BLOCKS, ITERATION_TEXTS, ITERATIONS, events_in
 
 ITERATIONS_PER_PAGE = 500
 Block = tuple[int, list[Event]]  # the number of its first event, and its events
@@ -41,6 +41,14 @@ class SqliteLog(ABC):
             outputs = self._outputs_at(execution_id, sorted(seq for _, seq in page))
             for index, seq in page:
                 yield index, outputs[seq]
+
+    async def iteration_pages(self, execution_id: int, run: int) -> AsyncIterator[list[tuple[int, bytes | Envelope]]]:
+        """The same, some at a time, each as its output or, where that is known without the log, its data as JSON."""
+        index, seq = -1, 0
+        while page := self._read(ITERATION_TEXTS, execution_id, run, index, seq, ITERATIONS_PER_PAGE):
+            outputs = self._outputs_at(execution_id, sorted(seq for _, seq, text in page if text is None))
+            yield [(index, outputs[seq] if text is None else text) for index, seq, text in page]
+            index, seq, _ = page[-1]
 
     def _outputs_at(self, execution_id: int, seqs: list[int]) -> dict[int, Envelope]:
         """The outputs of iterations that ended with these events, lowest first: so a block is read once for all."""
