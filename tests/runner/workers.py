@@ -36,6 +36,7 @@ class Steered(Declarations):
         self.cancelled: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
         self.at_once: set[str] = set()  # labels whose tasks take no time
+        self.promised: set[str] = set()  # labels whose tasks give a future
 
     def gate(self, label: str) -> asyncio.Event:
         return self.gates.setdefault(label, asyncio.Event())
@@ -51,7 +52,7 @@ class Steered(Declarations):
         if call.task in self.at_once:
             self.started.append(call.task)
             return Output(data=call.input)
-        return self._run(call)
+        return asyncio.ensure_future(self._run(call)) if call.task in self.promised else self._run(call)
 
     async def _run(self, call: Call) -> Output:
         self.started.append(call.task)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from noetl.engine.output import Output
 from noetl.testing.hands import call, hands, run
 from noetl.testing.tool_suite import until
 from noetl.tools import python
@@ -86,9 +87,13 @@ async def test_inline_code_over_its_time_is_abandoned_and_when_it_holds_all_slot
     assert after.data == 1
 
 
+async def waited_for(tool: Tool, code: str) -> Output:
+    return await tool.run(call(KIND, code=code, spec=INLINE))
+
+
 async def test_inline_code_that_is_cancelled_when_it_has_just_ended_holds_no_slot(inline_tool, monkeypatch):
     inline = inline_tool.runners.inline
-    asked = asyncio.ensure_future(inline_tool.run(call(KIND, code="result = 1", spec=INLINE)))
+    asked = asyncio.ensure_future(waited_for(inline_tool, "result = 1"))
     hand_over = inline._hand_over
 
     def hand_over_and_cancel():
@@ -104,13 +109,14 @@ async def test_inline_code_that_is_cancelled_when_it_has_just_ended_holds_no_slo
 
 WORKER = """
 import asyncio
-from noetl.testing.hands import call, hands
+from noetl.testing.hands import call, hands, run
 from noetl.tools import python
 from noetl.tools.contract import ToolSettings
 
 tool = python.make(hands(settings=ToolSettings(is_inline_allowed=True)))
 spec = {"isolation": "inline"}
-print(asyncio.run(tool.run(call(python.KIND, code="while True: pass", spec=spec, total_seconds=0.1))).error.kind)
+code = call(python.KIND, code="while True: pass", spec=spec, total_seconds=0.1)
+print(asyncio.run(run(tool, code)).error.kind)
 """
 
 

@@ -7,6 +7,7 @@ runs once for every iteration: what is the same for all of them is not asked aga
 from __future__ import annotations
 
 from noetl.dsl.model import Task
+from noetl.engine.policy import RETRY
 
 END = ""  # the label after the last
 KEPT_MAX = 4096
@@ -15,7 +16,7 @@ KEPT_MAX = 4096
 class TaskOutline:
     """One task."""
 
-    __slots__ = ("following", "is_judged", "is_sync", "reads_before", "reads_keychain", "task")
+    __slots__ = ("following", "is_judged", "is_sync", "may_retry", "reads_before", "reads_keychain", "task")
 
     def __init__(self, task: Task, following: str) -> None:
         self.task = task
@@ -23,6 +24,7 @@ class TaskOutline:
         self.reads_before = _reads_before(task)
         self.reads_keychain = any("keychain" in value.reads for value in task.input.values())
         self.is_judged = bool(task.policy or task.set)  # something reads its output when it has ended
+        self.may_retry = task.policy is not None and any(rule.do == RETRY for rule in task.policy.rules)
         self.is_sync = task.spec.get("durability") == "sync"
 
 

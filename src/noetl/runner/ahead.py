@@ -1,8 +1,9 @@
 """One job without waiting: task by task in one go, until the pipeline ends or something takes its time.
 
 A job that needs no waiting has no asyncio task of its own, which would cost it more than its work. Nothing is sent from
-here: what happened is buffered, and a job that came to its end gives the one report that says so. One that turns out to
-wait goes on from there in `execute.py`. Here as there, no task is started under a lease that may be over.
+here: what happened is buffered, and a job that came to its end gives the one report that says so. A tool that promises
+its answer as a future, and sees to its own time, is waited for without a task too. Whatever else turns out to wait goes
+on from there in `execute.py`. Here as there, no task is started under a lease that may be over.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from noetl.clock import Clock
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.commands import Report, Work
 from noetl.engine.outlines import TaskOutline
-from noetl.engine.pipeline import Invocation, Pipeline
+from noetl.engine.output import Output
+from noetl.engine.pipeline import Answer, Invocation, Pipeline
 from noetl.engine.progress import copy_of
 from noetl.engine.values import Fault
 from noetl.runner.invoke import Attempt, Invoker
 from noetl.runner.lease import Lease
-from noetl.runner.recording import fits
+from noetl.runner.recording import fits, fits_surely
 from noetl.runner.reporter import Post, Reporter
 from noetl.runner.slots import Seat
 from noetl.tools.contract import Call
 
+NO_CHANCE = 0.5
 CALLS = ("workbook", "playbook")  # kinds that run other tasks, and may wait for them
 
 
@@ -66,6 +69,31 @@ class Ahead:
             pipeline.step_input()
         except Fault as fault:
             return self.reporter.whole(pipeline.fail(fault.error, self.now()))
+        return self._until_waiting()
+
+    def awaited(self) -> asyncio.Future[Output] | None:
+        """What this waits for, if that is all that `go_on` needs; None: it takes a task of its own, which waits."""
+        attempt = self._asked[1] if self._asked is not None else None
+        if attempt is None or attempt.seconds_max is not None or not isinstance(attempt.come, asyncio.Future):
+            return None
+        self.reporter.soon()
+        return attempt.come
+
+    def go_on(self, come: asyncio.Future[Output]) -> Report | None:
+        """The tool has answered: run on, as `ahead` does."""
+        assert self._asked is not None  # noqa: S101 - its answer is there
+        (invocation, attempt), self._asked = self._asked, None
+        attempt = msgspec.structs.replace(attempt, come=self.kit.invoker.come(invocation.task, come))
+        outline = self.pipeline.outline.by_label[invocation.task.label]
+        if not self.reporter.is_quiet:
+            self._asked = invocation, attempt
+        elif self._is_closed(outline, invocation, attempt):
+            self._last = outline.task
+            return self._until_waiting()
+        return None
+
+    def _until_waiting(self) -> Report | None:
+        pipeline = self.pipeline
         while (outline := pipeline.current_outline()) is not None:
             if self._last is not None and self.reporter.is_large:
                 return None
@@ -89,17 +117,29 @@ class Ahead:
         self.reporter.add(events)
         if invocation is None:
             return True
-        attempt = invoker.begin(task, self._call(invocation))
-        answer = invoker.answer_at_once(self.playbook, task, attempt)
+        return self._is_closed(outline, invocation, invoker.begin(task, self._call(invocation)))
+
+    def _is_closed(self, outline: TaskOutline, invocation: Invocation, attempt: Attempt) -> bool:
+        """Close a task whose answer is there and needs no storing; else that is still to be done (`_asked`)."""
+        pipeline = self.pipeline
+        answer = self.kit.invoker.answer_at_once(self.playbook, outline.task, attempt)
         if answer is not None:
-            before = copy_of(pipeline.progress), dict(pipeline.hands)
-            done = pipeline.close(invocation, answer, self.now(), self.kit.chance())
-            if fits(self.playbook, done):
+            before = None if self.fits_surely(outline, answer) else (copy_of(pipeline.progress), dict(pipeline.hands))
+            done = pipeline.close(invocation, answer, self.now(), self.chance(outline))
+            if before is None or fits(self.playbook, done):
                 self.reporter.add([done])
                 return True
             pipeline.progress, pipeline.hands = before
         self._asked = invocation, attempt
         return False
+
+    def fits_surely(self, outline: TaskOutline, answer: Answer) -> bool:
+        """Whether the end of a task can be recorded as it is, whatever it turns out to be."""
+        return not outline.is_judged and fits_surely(self.playbook, answer)
+
+    def chance(self, outline: TaskOutline) -> float:
+        """For the delay before a retry: one that cannot come takes no chance."""
+        return self.kit.chance() if outline.may_retry else NO_CHANCE
 
     def end(self) -> None:
         """Nobody works on this any more: it is over, was given back, or was taken away."""

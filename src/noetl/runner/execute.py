@@ -199,7 +199,11 @@ class Execution(Ahead):
 
     async def _closed(self, invocation: Invocation, answer: Answer) -> Event:
         """The end of a task, as a row can hold it; a store that fails then fails the task, and its rules judge that."""
-        pipeline, task, chance = self.pipeline, invocation.task, self.kit.chance()
+        pipeline, task = self.pipeline, invocation.task
+        outline = pipeline.outline.by_label[task.label]
+        chance = self.chance(outline)
+        if self.fits_surely(outline, answer):
+            return pipeline.close(invocation, answer, self.now(), chance)
         before = copy_of(pipeline.progress), dict(pipeline.hands)
         done = pipeline.close(invocation, answer, self.now(), chance)
         try:

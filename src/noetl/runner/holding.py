@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Any
 
 import msgspec
 
@@ -28,7 +29,7 @@ class Job(msgspec.Struct, eq=False, kw_only=True):
     seat: Seat
     execution: Execution | None = None
     report: Report | None = None  # its last, once it is at its end
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Future[Any] | None = None  # that works on it, or that it goes on with
     is_over: bool = False
 
     def stop(self) -> None:

@@ -107,6 +107,17 @@ class Invoker:
             seconds_max=None if is_timed else task.timeout.total,
         )
 
+    def come(self, task: Task, answer: asyncio.Future[Any]) -> Output:
+        """What a tool gave that promised its answer, and has kept that or not."""
+        try:
+            return self._documented(task, answer.result())
+        except TimeoutError:
+            return timed_out(task)
+        except asyncio.CancelledError:
+            return GAVE_UP
+        except (Exception, SystemExit) as error:
+            return failed_by(error)
+
     async def complete(self, playbook: Playbook, task: Task, attempt: Attempt) -> Answer:
         """The answer of a tool that was asked, waited for if need be."""
         come = attempt.come
@@ -155,11 +166,12 @@ class Invoker:
         if playbook.credentials:
             for secret in derived_secrets(playbook, task, given, self.keychain.redactor()):
                 self.keychain.remember(secret)
+        wallet = wallet_of(self.keychain, playbook, work)
         return Call(
             given=given,
             has_secrets=bool(playbook.credentials),
-            credentials=wallet_of(self.keychain, playbook, work),
-            results=self.shelf(playbook, work, task),
+            credentials=wallet,
+            results=Shelf(self.results, self.keychain, wallet, task),
             fields=self.toolbox.fields(task.kind),
             spec=task.spec,
             connect_seconds=task.timeout.connect,
@@ -236,9 +248,9 @@ class Invoker:
         """Without any secret that is known, and with no more beside its data than a row has room for."""
         return bounded(playbook, self.keychain.redactor().clean(output) if self.keychain.has_secrets else output)
 
-    def clean(self, event: Event) -> Event:
-        """An event without any secret that is known."""
-        return self.keychain.redactor().clean(event) if self.keychain.has_secrets else event
+    def clean(self, events: list[Event]) -> list[Event]:
+        """Events without any secret that is known."""
+        return list(map(self.keychain.redactor().clean, events)) if self.keychain.has_secrets else events
 
     def clean_text(self, text: str) -> str:
         """The same for a text, such as one that goes to the log of the program."""

@@ -14,6 +14,7 @@ import msgspec
 from noetl.dsl.model import Playbook, Task
 from noetl.engine.events import Event, LoopIterationDone, StepDone, StepStarted, TaskDone, TaskStarted
 from noetl.engine.output import Output, envelope
+from noetl.engine.pipeline import Answer
 from noetl.engine.rows import payload_bytes_max, row_bytes_max
 from noetl.engine.values import plain
 from noetl.engine.views import stored
@@ -94,6 +95,13 @@ def fits(playbook: Playbook, event: Event) -> bool:
     if is_small(event.output.get("data"), size_max) and not has_more(event):
         return True
     return len(encode(event)) <= size_max
+
+
+def fits_surely(playbook: Playbook, answer: Answer) -> bool:
+    """Whether a row can hold the end of a task that gave this, if nothing but the task itself writes."""
+    if answer.logs or answer.patches:
+        return False
+    return is_small(answer.recorded.get("data"), row_bytes_max(playbook))
 
 
 async def fitted(playbook: Playbook, event: Event, results: Results) -> Event:

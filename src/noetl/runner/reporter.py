@@ -73,7 +73,7 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
     chance: Callable[[], float]
     soon: Soon  # for what was done
     later: Soon  # for what has only begun
-    clean: Callable[[Event], Event] = lambda event: event  # takes known secrets out, whatever way they came in
+    clean: Callable[[list[Event]], list[Event]] = lambda events: events  # takes known secrets out, however they came in
 
 
 class Reporter:
@@ -152,6 +152,7 @@ class Reporter:
 
     def whole(self, event: Event) -> Report:
         """The last report of a job, with all that is buffered."""
+        self._is_due = False
         self._buffer.append(event)
         return self._numbered(self._next_events(is_all=True))
 
@@ -163,6 +164,11 @@ class Reporter:
         while self._buffer and self._measured() + size > REPORT_BYTES_MAX:
             await self._send_one()
         return self.whole(event)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no report is under way or went wrong: a job may go on without waiting."""
+        return self._sending is None and self._failure is None and not self.is_dropped
 
     async def _quiet(self) -> None:
         """No report is under way: the next number may be used."""
@@ -195,14 +201,14 @@ class Reporter:
 
     def _numbered(self, events: list[Event]) -> Report:
         self._n += 1
-        work, clean = self.work, self.post.clean
+        work = self.work
         return Report(
             execution_id=work.execution_id,
             run=work.run,
             iter=work.iter,
             lease=work.lease,
             n=self._n,
-            events=[clean(event) for event in events],
+            events=self.post.clean(events),
         )
 
     def _next_events(self, *, is_all: bool = False) -> list[Event]:

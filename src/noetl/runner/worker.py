@@ -123,7 +123,7 @@ class Worker(Holding):
             self._hold(job)
             is_ahead = self.clock.monotonic() < until and self._ran_ahead(job)
             if not is_ahead and not job.is_over:
-                self._spawn(job)
+                self._wait(job)
         self._deliver()
         if self.clock.monotonic() >= until:
             await self.clock.sleep(0)
@@ -133,9 +133,12 @@ class Worker(Holding):
         playbook = self._known.get(job.work.sha) if not job.work.planned else None
         if playbook is None:
             return False
+        job.execution = Execution(self.kit, playbook, job.work, job.lease, job.seat)
+        return self._ran(job, job.execution.ahead)
+
+    def _ran(self, job: Job, run: Callable[[], Report | None]) -> bool:
         try:
-            job.execution = Execution(self.kit, playbook, job.work, job.lease, job.seat)
-            job.report = job.execution.ahead()
+            job.report = run()
         except Exception as error:
             self._end(job)
             self._rest()
@@ -144,10 +147,31 @@ class Worker(Holding):
             self._finish(job)
         return job.report is not None
 
+    def _wait(self, job: Job) -> None:
+        """It goes on when its tool has answered, or in a task of its own, which can wait for anything."""
+        answer = job.execution.awaited() if job.execution is not None else None
+        if answer is None:
+            self._spawn(job)
+            return
+        job.task = answer
+        self._tasks[answer] = None
+        answer.add_done_callback(lambda answer: self._go_on(job, answer))
+
+    def _go_on(self, job: Job, answer: asyncio.Future[Any]) -> None:
+        del self._tasks[answer]
+        job.task, execution, is_held = None, job.execution, self._is_held(job)
+        is_stopped = answer.cancelled() and (self._parting or self._is_abandoned)
+        if is_stopped or not is_held or execution is None:
+            self._end(job)
+            self._leave([job] if is_held else [])
+            self._rest()
+        elif not self._ran(job, lambda: execution.go_on(answer)) and not job.is_over:
+            self._wait(job)
+
     def _spawn(self, job: Job) -> None:
-        job.task = asyncio.get_running_loop().create_task(self._work_on(job))
-        self._tasks[job.task] = None
-        job.task.add_done_callback(lambda task: self._ended(job, task))
+        task = job.task = asyncio.get_running_loop().create_task(self._work_on(job))
+        self._tasks[task] = None
+        task.add_done_callback(lambda task: self._ended(job, task))
 
     # --- reporting ---------------------------------------------------------------------------------------------------
 

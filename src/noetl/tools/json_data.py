@@ -43,8 +43,7 @@ class Unfit(Exception):
 def as_json(value: object, bytes_max: int) -> bytes:
     """The value as JSON; raises Unfit."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=as_plain)
-        encoded = text.encode()
+        encoded = _compact(value).encode()
     except (TypeError, ValueError, RecursionError):
         refuse(value)
         raise
@@ -83,6 +82,9 @@ def as_plain(value: Any) -> object:
         if method := AS_TEXT.get((base.__module__, base.__qualname__)):
             return getattr(value, method)()
     raise TypeError
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=as_plain).encode
 
 
 def refuse(value: object) -> None:

@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -28,6 +30,7 @@ from noetl.tools.python_answer import Printed, encoded, error_of
 from noetl.tools.python_code import MODULE_NAME, value_of
 from noetl.tools.refused import Refused
 
+Come = bytes | Exception  # what came of a question
 decode = msgspec.json.Decoder().decode
 _own = threading.local()  # .stream: where this thread's output goes, if it runs a task's code
 
@@ -60,14 +63,43 @@ def _route_streams() -> None:
 class _Asked:
     """One question; its thread says when it began."""
 
-    __slots__ = ("began_at", "future", "is_abandoned", "question", "timer")
+    __slots__ = ("began_at", "future", "is_abandoned", "made", "question", "timer")
 
-    def __init__(self, question: bytes, future: asyncio.Future[bytes]) -> None:
+    def __init__(self, question: bytes, future: _Promised, made: Callable[[Come], Any]) -> None:
         self.question = question
         self.future = future
+        self.made = made
         self.began_at: float | None = None
         self.is_abandoned = False
         self.timer: asyncio.TimerHandle | None = None
+
+    def settle(self, come: Come) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.future.on_cancel = None
+        try:
+            self.future.set_result(self.made(come))
+        except Exception as error:
+            self.future.set_exception(error)
+
+
+class _Promised(asyncio.Future[Any]):
+    """An answer that can be given up."""
+
+    on_cancel: Callable[[], None] | None = None  # None again when it is over: else the two would hold each other
+
+    def cancel(self, msg: Any = None) -> bool:
+        is_cancelled = super().cancel(msg)
+        on_cancel, self.on_cancel = self.on_cancel, None
+        if is_cancelled and on_cancel is not None:
+            on_cancel()
+        return is_cancelled
+
+
+def as_it_is(come: Come) -> bytes:
+    if isinstance(come, Exception):
+        raise come
+    return come
 
 
 class Inline:
@@ -88,6 +120,10 @@ class Inline:
 
     async def ask(self, question: bytes, *, pace: str, answer_bytes_max: int, seconds: float | None) -> bytes:
         """One answer. `seconds` count from when a slot is free; TimeoutError: it took longer, and was abandoned."""
+        return as_it_is(await self.promise(question, seconds, as_it_is))
+
+    def promise(self, question: bytes, seconds: float | None, made: Callable[[Come], Any]) -> asyncio.Future[Any]:
+        """The same without waiting: what is `made` of the answer, or of TimeoutError, is there when the future is."""
         if self._abandoned_count >= self._slots_max:
             raise Refused(
                 "limit",
@@ -95,23 +131,24 @@ class Inline:
                 "stopped; restart the worker, or use spec.isolation process",
             )
         loop = asyncio.get_running_loop()
-        asked = _Asked(question, loop.create_future())
+        future = _Promised(loop=loop)
+        asked = _Asked(question, future, made)
+        future.on_cancel = partial(self._abandon, asked)
         if seconds is not None:
             self._time(asked, seconds)
         self._open_count += 1
         if self._open_count > self._threads and self._threads < self._slots_max:
             self._start_thread(loop)
         self._asked.put(asked)
-        try:
-            return await asked.future
-        except (TimeoutError, asyncio.CancelledError):
-            if asked.began_at is not None:
-                asked.is_abandoned = True
-                self._abandoned_count += 1
-            raise
-        finally:
-            if asked.timer is not None:
-                asked.timer.cancel()
+        return future
+
+    def _abandon(self, asked: _Asked) -> None:
+        """Nobody waits for it any more; if it has begun, it goes on and holds its slot."""
+        if asked.timer is not None:
+            asked.timer.cancel()
+        if asked.began_at is not None:
+            asked.is_abandoned = True
+            self._abandoned_count += 1
 
     def close(self) -> None:
         """Let the threads end that can."""
@@ -126,7 +163,8 @@ class Inline:
         if left > 0:
             asked.timer = loop.call_later(left, self._time, asked, seconds)
         elif not asked.future.done():
-            asked.future.set_exception(TimeoutError())
+            self._abandon(asked)
+            asked.settle(TimeoutError())
 
     # --- threads -----------------------------------------------------------------------------------------------------
 
@@ -139,7 +177,7 @@ class Inline:
     def _work(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
         printed = _PrintedByThread()
         while (asked := self._asked.get()) is not None:
-            if asked.future.cancelled():
+            if asked.future.done():
                 answer = b""  # nobody waits for it any more, and it has not begun
             else:
                 asked.began_at = time.monotonic()
@@ -157,7 +195,7 @@ class Inline:
             asked.began_at = None  # it holds no slot any more
             self._open_count -= 1
             if not asked.future.done():
-                asked.future.set_result(answer)
+                asked.settle(answer)
             if asked.is_abandoned:
                 self._abandoned_count -= 1  # it has come to its end after all
 

@@ -38,16 +38,20 @@ class Runners:
         self.sandboxed = Children(CHILD_MODULE, slots=slots, fence=self._sandbox)
         self.inline = Inline(settings.process_slots)
 
+    def inline_one(self) -> Inline:
+        """The runner inside this process; raises Refused unless an operator has allowed it."""
+        if not self._is_inline_allowed:
+            raise Refused(
+                "exception",
+                'spec.isolation is "inline", but this worker runs no task\'s code inside its own process. '
+                "An operator who trusts all authors can allow it with python.inline (NOETL_PYTHON_INLINE)",
+            )
+        return self.inline
+
     async def of(self, level: str) -> Runner:
         """The runner of a level; raises Refused if there is none on this worker."""
         if level == INLINE:
-            if not self._is_inline_allowed:
-                raise Refused(
-                    "exception",
-                    'spec.isolation is "inline", but this worker runs no task\'s code inside its own process. '
-                    "An operator who trusts all authors can allow it with python.inline (NOETL_PYTHON_INLINE)",
-                )
-            return self.inline
+            return self.inline_one()
         if level != SANDBOX:
             return self.children
         fault = await self._sandbox.fault()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 CODE_BYTES_MAX = 1024 * 1024
 PINNED_MAX = 64
 FILE, HTTP = "file", "http"
+CODE_NAME = "the code"  # of a task's own text
 SHA256 = re.compile(r"[0-9a-f]{64}")
 WANTED = "script must be the path of a file, or {uri, source: {type: file or http}}"
 
@@ -63,7 +64,7 @@ class Sources:
             return await self._fetched(script, call) if script.kind == HTTP else self._read(script.uri, call.folder)
         if not isinstance(code, str):
             raise Refused("type", f"code must be text, but is {type(code).__name__}")
-        return Code(text=code, name="the code")
+        return Code(text=code, name=CODE_NAME)
 
     async def close(self) -> None:
         if self._client is not None:

@@ -6,7 +6,8 @@ process or its lateness is put into words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,11 +18,12 @@ from noetl.tools.children import AnswerTooLarge, ChildDied
 from noetl.tools.contract import Call, Hands
 from noetl.tools.isolation import INLINE, SANDBOX, level_of
 from noetl.tools.python_runners import Runner, Runners
-from noetl.tools.python_source import Code, Sources
+from noetl.tools.python_source import CODE_NAME, Code, Sources
 from noetl.tools.refused import Refused
 
 ANSWER_EXTRA_BYTES_MAX = 256 * 1024  # beside the data: what was printed, twice, escaped, and the error
 MEBIBYTE = 1024 * 1024
+NO_ANSWER = (TimeoutError, ChildDied, AnswerTooLarge)
 
 
 class ChildError(msgspec.Struct, frozen=True):
@@ -52,7 +54,19 @@ class PythonTool:
         self.runners = Runners(hands.settings)
         self.sources = Sources(hands.settings)
 
-    async def run(self, call: Call) -> Output:
+    def run(self, call: Call) -> Output | Awaitable[Output]:
+        """Inline code that is all there is asked for at once: its answer is promised, and no coroutine waits for it."""
+        given = call.input
+        if call.spec.get("isolation") != INLINE or type(given.get("code")) is not str or given.get("auth"):
+            return self._run(call)
+        try:
+            runner = self.runners.inline_one()
+            question = self._encoded(call, Code(text=given["code"], name=CODE_NAME), call.values)
+            return runner.promise(question, call.total_seconds, partial(self._output, call))
+        except Refused as refused:
+            return msgspec.structs.replace(refused.output, helpers=helpers())
+
+    async def _run(self, call: Call) -> Output:
         try:
             level = level_of(call.spec)
             runner = await self.runners.of(level)
@@ -70,6 +84,9 @@ class PythonTool:
         values = call.values
         if auth := call.input.get("auth"):
             values["auth"] = await self._secrets(call, auth)
+        return self._encoded(call, code, values, is_last=is_last)
+
+    def _encoded(self, call: Call, code: Code, values: dict[str, Any], *, is_last: bool = False) -> bytes:
         question = {
             "code": code.text,
             "name": code.name,
@@ -87,19 +104,27 @@ class PythonTool:
             raise Refused("type", f"the input of the code cannot be written as JSON: {error}") from error
 
     async def _answer(self, call: Call, runner: Runner, question: bytes, pace: str) -> Output:
-        bytes_max = self.settings.result_bytes_max
+        bytes_max = self.settings.result_bytes_max + ANSWER_EXTRA_BYTES_MAX
         try:
-            answer = await runner.ask(
-                question, pace=pace, answer_bytes_max=bytes_max + ANSWER_EXTRA_BYTES_MAX, seconds=call.total_seconds
-            )
-            return output_of(decode(answer), self._memory_mb(call))
+            answer = await runner.ask(question, pace=pace, answer_bytes_max=bytes_max, seconds=call.total_seconds)
+        except NO_ANSWER as fault:
+            return self._output(call, fault)
+        return self._output(call, answer)
+
+    def _output(self, call: Call, come: bytes | Exception) -> Output:
+        """An answer, or why there is none."""
+        try:
+            if isinstance(come, Exception):
+                raise come
+            return output_of(decode(come), self._memory_mb(call))
         except TimeoutError:
             return failure("timeout", lateness(call), retryable=True, is_definite=False, helpers=helpers())
         except ChildDied as death:
             message = f"the process of the code {death} before there was a result"
             return failure("exception", message, is_definite=False, helpers=helpers())
         except AnswerTooLarge:
-            return failure("limit", f"the result may have {bytes_max} bytes, but has more", helpers=helpers())
+            message = f"the result may have {self.settings.result_bytes_max} bytes, but has more"
+            return failure("limit", message, helpers=helpers())
         except msgspec.MsgspecError as error:
             return failure("exception", f"the process of the code gave no proper answer: {error}", helpers=helpers())
 
