@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from noetl.engine.output import failure
 from noetl.keychain.known import SECRETS_MAX, KnownSecrets
-from noetl.keychain.redaction import DEPTH_MAX, Redactor, TooDeep
+from noetl.keychain.redaction import DEPTH_MAX, Gathering, Redactor, TooDeep
 from noetl.keychain.search import FORMS_EACH_MAX, SearchedForms
 
 SECRET = 'pl@nted/s3cret+"ü"\n='
@@ -94,13 +94,32 @@ def test_of_two_secrets_the_longer_is_taken_first():
     assert redactor.clean("secret-and-more, secret") == "***, ***"
 
 
-def test_data_too_deep_to_search_is_not_let_through():
-    data: list[object] = ["planted-s3cret"]
+@pytest.mark.parametrize("text", ["planted-s3cret", "anything"])
+def test_data_too_deep_to_search_is_not_let_through(text):
+    data: list[object] = [text]
     for _ in range(DEPTH_MAX + 1):
         data = [data]
 
     with pytest.raises(TooDeep):
         Redactor(["planted-s3cret"]).clean(data)
+
+
+PIECES = st.sampled_from([*WRITTEN.values(), SECRET.upper(), "harmless", "\n", "ü", "\udcff", "\ud800"])
+TEXTS = st.lists(PIECES, max_size=3).map("".join)
+LEAVES = st.none() | st.integers(-9, 9) | TEXTS | TEXTS.map(lambda text: text.encode("utf-8", "surrogatepass"))
+DATA = st.recursive(LEAVES, lambda inside: st.lists(inside, max_size=3) | st.dictionaries(TEXTS, inside, max_size=3))
+
+
+@given(
+    DATA, st.sampled_from([[SECRET], [SECRET, "\udcff\udcff-as-it-came"], [str(n) * 6 for n in range(9)] + [SECRET]])
+)
+def test_whatever_is_passed_on_as_it_is_has_no_secret_in_any_of_its_texts(data, secrets):
+    redactor = Redactor(secrets)
+
+    if redactor.clean(data) is data:
+        gathered = Gathering()
+        gathered.add(data)
+        assert all(redactor.find(text) is None for text in gathered.texts)
 
 
 @given(st.text(min_size=6, max_size=30), st.text(max_size=20), st.text(max_size=20))

@@ -6,11 +6,11 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Mapping
-from typing import Final, NoReturn, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NoReturn, cast
 
 from noetl.expressions.faults import Refusal
-from noetl.expressions.limits import WORK_PER_NEW_NUMBER, WORK_PER_PIECE
+from noetl.expressions.limits import INTEGER_MAX, INTEGER_MIN, WORK_PER_NEW_NUMBER, WORK_PER_PIECE
 from noetl.expressions.methods import text_argument, whole_argument
 from noetl.expressions.operators import bounded, integer_in_bounds
 from noetl.expressions.printing import text_of
@@ -50,15 +50,32 @@ def check_json(run: Run, value: object, price: int, depth: int) -> None:
     if depth > run.limits.json_depth:
         too_deep(run)
     if is_mapping(value):
-        for key, item in value.items():
+        for key in value:
             if type(key) is not str:
                 raise Refusal("type", f"a key in JSON is text, but this one is {kind_of(key)}")
-            check_json(run, item, price, depth + 1)
+        _check_json_items(run, value.values(), price, depth + 1)
     elif is_list(value):
-        for item in value:
-            check_json(run, item, price, depth + 1)
+        _check_json_items(run, value, price, depth + 1)
     else:
         _check_json_scalar(value)
+
+
+def _check_json_items(run: Run, items: Iterable[Any], price: int, depth: int) -> None:
+    """The same for all items of a list or mapping; what most of them are is seen here, and paid for in one sum."""
+    if depth <= run.limits.json_depth:
+        rest, work = [], 0
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                work += price + len(item)
+            elif item is None or kind is bool or (kind is int and INTEGER_MIN <= item <= INTEGER_MAX):
+                work += price
+            else:
+                rest.append(item)
+        run.spend(work)
+        items = rest
+    for item in items:
+        check_json(run, item, price, depth)
 
 
 def _check_json_scalar(value: object) -> None:

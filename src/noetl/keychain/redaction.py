@@ -5,7 +5,8 @@ credential aliases elsewhere. Each secret is looked for as it is and as it is co
 letters, inside JSON, in a URL, in hex, in base64 at any of its three alignments (so in `user:password`, too); of one
 with several lines, such as a private key, each long line. Short values are left alone: they would match everywhere.
 
-All texts of the data are searched at once (search.py); only the forms that are there become a pattern, and with none of
+All texts of the data are searched at once (search.py), as they stand in a packed copy of it; where a form may be in
+there, the texts are gathered, the forms that are there become a pattern, and what it finds is taken out. With none of
 them the data is passed on as it is.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -29,6 +31,9 @@ DEPTH_MAX = 200
 ENCODING, ERRORS = "utf-8", "surrogateescape"  # whatever is not UTF-8 comes out as it went in
 NOTHING = re.compile(r"(?!)")
 LEAVES = frozenset((int, float, bool, type(None)))  # in which there is no text
+CONTAINERS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))  # what begins a list or mapping in MessagePack, and others
+
+pack = msgspec.msgpack.Encoder().encode
 
 T = TypeVar("T")
 _ESCAPE = re.compile("%[0-9A-F]{2}")
@@ -42,13 +47,17 @@ class Redactor:
     """Finds all known secrets in a text; never changes, `knowing` gives another that knows more."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms = SearchedForms.of(form for secret in secrets for form in forms_of(secret))
+        forms = [form for secret in secrets for form in forms_of(secret)]
+        self._forms = SearchedForms.of(forms)
+        self._packed_forms = SearchedForms.of(packed_forms(forms))
         self._searched: tuple[str, re.Pattern[str] | None] = ("", None)
 
     def knowing(self, secret: str) -> Redactor:
         """One that looks for this secret, too."""
         other = Redactor()
-        other._forms = self._forms.with_more(forms_of(secret))
+        forms = list(forms_of(secret))
+        other._forms = self._forms.with_more(forms)
+        other._packed_forms = self._packed_forms.with_more(packed_forms(forms))
         return other
 
     @property
@@ -67,7 +76,7 @@ class Redactor:
 
     def clean(self, data: T) -> T:
         """The same data without secrets; the same object if there were none."""
-        if not self.form_characters_max:
+        if not self.form_characters_max or self._is_surely_clean(data):
             return data
         gathered = Gathering()
         gathered.add(data)
@@ -76,6 +85,16 @@ class Redactor:
             return data
         cleaned: T = Cleaning(pattern or NOTHING).clean(data)
         return cleaned
+
+    def _is_surely_clean(self, data: object) -> bool:
+        """Whether no form is in some data, in any way, and the data is not deep: most of it is seen so, at a third of
+        the price. MessagePack has every text, and bytes, just as they are."""
+        try:
+            packed = pack(data)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return False
+        containers_max = len(packed) - len(packed.translate(None, CONTAINERS))
+        return containers_max <= DEPTH_MAX and not self._packed_forms.present(packed.decode("latin-1"))
 
     def clean_json(self, content: bytes) -> bytes:
         """JSON without secrets that still is JSON: ***4 in place of 1234564 is none, so numbers are left alone then."""
@@ -183,6 +202,13 @@ class Cleaning:
             if cleaned is not value:
                 changed[name] = cleaned
         return msgspec.structs.replace(struct, **changed) if changed else struct
+
+
+def packed_forms(forms: Iterable[str]) -> Iterator[str]:
+    """Forms as they are found in MessagePack, byte by byte. What is no text at all cannot be packed either."""
+    for form in forms:
+        with suppress(UnicodeEncodeError):
+            yield form.encode(ENCODING, ERRORS).decode("latin-1")
 
 
 def _decoded(content: bytes) -> Any:
