@@ -1,4 +1,5 @@
-"""A tool that promises its answer as a future: its job goes on when that is there, and is stopped as any other is."""
+"""A tool that takes its time, or promises its answer as a future: its job goes on when that is there, without a task of
+its own, and is stopped as any other is."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,16 +14,17 @@ WARM = 1  # the first job asks for its playbook, and so has a task of its own
 FAULT = "the tool failed: ValueError: it broke"
 
 
-@pytest.fixture
-async def team(tmp_path) -> AsyncIterator[Team]:
-    """A worker that knows the playbook; both of its tasks promise their answers."""
+@pytest.fixture(params=["waited for", "promised"])
+async def team(tmp_path, request) -> AsyncIterator[Team]:
+    """A worker that knows the playbook, both of whose tasks take their time."""
     async with at_work(tmp_path) as made:
         made.tool.at_once = {"one", "two"}
         await made.give(WARM)
         await until(lambda: len(made.events("step.done")) == WARM)
         await made.idle()
         made.tool.started.clear()
-        made.tool.at_once, made.tool.promised = set(), {"one", "two"}
+        made.tool.at_once = set()
+        made.tool.promised = {"one", "two"} if request.param == "promised" else set()
         yield made
 
 

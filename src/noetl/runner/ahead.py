@@ -1,9 +1,10 @@
 """One job without waiting: task by task in one go, until the pipeline ends or something takes its time.
 
 A job that needs no waiting has no asyncio task of its own, which would cost it more than its work. Nothing is sent from
-here: what happened is buffered, and a job that came to its end gives the one report that says so. A tool that promises
-its answer as a future, and sees to its own time, is waited for without a task too. Whatever else turns out to wait goes
-on from there in `execute.py`. Here as there, no task is started under a lease that may be over.
+here: what happened is buffered, and a job that came to its end gives the one report that says so. While a tool takes
+its time there is a task for the tool alone, or none if it promises its answer as a future and sees to its own time; the
+job goes on when the answer is there. Whatever else turns out to wait goes on from there in `execute.py`. Here as there,
+no task is started under a lease that may be over.
 """
 
 from __future__ import annotations
@@ -72,12 +73,15 @@ class Ahead:
         return self._until_waiting()
 
     def awaited(self) -> asyncio.Future[Output] | None:
-        """What this waits for, if that is all that `go_on` needs; None: it takes a task of its own, which waits."""
-        attempt = self._asked[1] if self._asked is not None else None
-        if attempt is None or attempt.seconds_max is not None or not isinstance(attempt.come, asyncio.Future):
+        """The answer of a tool that this waits for, after which it can `go_on`; None: it is something else."""
+        if self._asked is None or not self._asked[1].is_waited_for:
             return None
+        invocation, attempt = self._asked
         self.reporter.soon()
-        return attempt.come
+        if attempt.seconds_max is None and isinstance(attempt.come, asyncio.Future):
+            return attempt.come
+        waiting = self.kit.invoker.awaited(invocation.task, attempt.come, attempt.seconds_max)
+        return asyncio.get_running_loop().create_task(waiting)
 
     def go_on(self, come: asyncio.Future[Output]) -> Report | None:
         """The tool has answered: run on, as `ahead` does."""

@@ -121,7 +121,7 @@ class Invoker:
     async def complete(self, playbook: Playbook, task: Task, attempt: Attempt) -> Answer:
         """The answer of a tool that was asked, waited for if need be."""
         come = attempt.come
-        output = come if isinstance(come, Output) else await self._awaited(task, come, attempt.seconds_max)
+        output = come if isinstance(come, Output) else await self.awaited(task, come, attempt.seconds_max)
         output = self._with_helper(task, output)
         return await self.answer(playbook, task, output, self.meta(attempt), attempt.call.results)
 
@@ -190,7 +190,8 @@ class Invoker:
             is_transparent=playbook.settings.is_transparent,
         )
 
-    async def _awaited(self, task: Task, running: Any, seconds_max: float | None) -> Output:
+    async def awaited(self, task: Task, running: Any, seconds_max: float | None) -> Output:
+        """What a tool comes to, whatever it raises."""
         try:
             if seconds_max is None:
                 return self._documented(task, await running)
