@@ -58,6 +58,8 @@ class Decision:
         kind = type(event)
         apply(self.state, event)
         self.events.append(event)
+        if kind is facts.TaskStarted or kind is facts.TaskDone:  # most of all events: nothing follows from them
+            return
         if kind not in QUIET:
             self.is_quiet = False
         if changes := effects(self.state, event):

@@ -37,8 +37,6 @@ ENDS_A_JOB = (
 def effects(state: State, event: Event) -> Sequence[Change]:
     """What follows from an event that has just been applied."""
     kind = type(event)
-    if kind is facts.TaskStarted or kind is facts.TaskDone:  # most of all events
-        return ()
     key = (state.execution_id, event.run, event.iter)
     if kind is facts.LoopIterationStarted:
         run = state.runs[event.run]

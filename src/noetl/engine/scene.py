@@ -77,29 +77,26 @@ class Scene:
         """What does not change while the pipeline runs."""
         if self._base is None:
             work = self.work
-            self._base = scopes.bare_names(work.workload, work.steps)
-            self._base.update(scopes.iterators(work.around))
-            self._base.update(workload=work.workload, execution_id=str(work.execution_id))
+            base = self._base = scopes.bare_names(work.workload, work.steps)
+            for one in work.around:  # of two equal names the inner one counts
+                base[one.iterator] = one.element
+            base["workload"], base["execution_id"] = work.workload, str(work.execution_id)
         return dict(self._base)
 
     def scope(self, task: Task, given: dict[str, Any] | None = None) -> dict[str, Any]:
         """The names of one task; `given`: its own rendered input, overlaying the step's."""
         progress, scope = self.progress, self.base_scope()
-        reserved = {name: scope[name] for name in ("workload", "execution_id")}
-        for label in self.labels:
-            scope[label] = self.output_of(label)
-        scope.update(reserved)
+        if progress.outputs:
+            reserved = {name: scope[name] for name in ("workload", "execution_id")}
+            for label in self.labels:
+                scope[label] = self.output_of(label)
+            scope.update(reserved)
         step_input = self.step_input()
-        scope.update(
-            ctx=progress.ctx,
-            step=progress.step,
-            input={**step_input, **given} if given else step_input,
-            output=self.output(),
-            _prev=self.previous(),
-            _task=task.label,
-            _attempt=progress.attempt,
-            _key=ids.key_abroad(self.work.trace_id, self.key(task)),
-        )
+        scope["ctx"], scope["step"] = progress.ctx, progress.step
+        scope["input"] = {**step_input, **given} if given else step_input
+        scope["output"], scope["_prev"] = self.output(), self.previous()
+        scope["_task"], scope["_attempt"] = task.label, progress.attempt
+        scope["_key"] = ids.key_abroad(self.work.trace_id, self.key(task))
         if self.work.around:
             scope["iter"] = scopes.iteration(self.work.around, progress.iter)
         return self.seen(scope)

@@ -18,6 +18,8 @@ from noetl.expressions import Payload
 
 def bare_names(workload: Mapping[str, Any], steps: Mapping[str, Envelope]) -> dict[str, Any]:
     """What stands below the reserved names everywhere: workload keys, and steps that have run."""
+    if not steps:
+        return dict(workload)
     names: dict[str, Any] = {**workload, **steps}
     for name, output in steps.items():
         if "data" not in output:

@@ -187,9 +187,10 @@ class Worker(Holding):
         if not finished:
             return
         jobs, is_too_late = [job for job in finished if self._is_held(job)], self._parting or self._is_abandoned
-        for job in finished:
-            if is_too_late or not self._is_held(job):
-                self._end(job)
+        if is_too_late or len(jobs) < len(finished):
+            for job in finished:
+                if is_too_late or not self._is_held(job):
+                    self._end(job)
         if is_too_late or not jobs:
             self._leave(jobs)
             self._rest()
