@@ -87,8 +87,8 @@ class Redactor:
         return cleaned
 
     def _is_surely_clean(self, data: object) -> bool:
-        """Whether no form is in some data, in any way, and the data is not deep: most of it is seen so, at a third of
-        the price. MessagePack has every text, and bytes, just as they are."""
+        """Whether no form is in some data, in any way, and the data is not deep. MessagePack has every text, and bytes,
+        just as they are. Gathering all texts takes nearly three times as long for a page of ten rows."""
         try:
             packed = pack(data)
         except (TypeError, ValueError, OverflowError, RecursionError):
