@@ -37,6 +37,14 @@ async def test_a_registered_playbook_is_started_by_its_path(api):
     assert (shown["status"], shown["ctx"]) == ("success", {"greeting": "hello"})
 
 
+async def test_a_start_says_what_became_of_it(api):
+    await registered(api, WAITING, "held_up")
+
+    _, started = await api.ask("POST", EXECUTIONS, {"path": "held_up"})
+
+    assert (started["status"], started["path"], started["version"]) == ("waiting", "held_up", 1)
+
+
 async def test_the_same_idempotency_key_is_the_same_execution_however_often_it_is_asked(api):
     await registered(api)
     key = {"Idempotency-Key": "order 42"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 import ssl
 import time
 
@@ -11,7 +12,7 @@ import pytest
 
 from noetl import serving
 from noetl.errors import OperatorError, RequestError
-from noetl.serving import check_transport, is_loopback, listening_socket
+from noetl.serving import CORKED_BYTES_MAX, Corked, check_transport, is_loopback, listening_socket
 from noetl.testing.waiting import until
 from tests.api.site import HELLO, NONE, site
 from tests.control.parts import settings_of
@@ -62,6 +63,59 @@ async def test_on_a_connection_that_is_kept_no_answer_waits_for_an_acknowledgeme
     writer.close()
 
     assert sorted(taken)[10] < ACKNOWLEDGED_LATE_SECONDS
+
+
+@pytest.fixture
+async def way_out():
+    here, there = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_connection(asyncio.Protocol, sock=here)
+    there.setblocking(False)
+    with there:
+        yield Corked(transport, loop), there
+        transport.abort()
+
+
+async def test_what_is_written_in_one_turn_goes_in_one_go(way_out):
+    corked, there = way_out
+    corked.write(b"head, ")
+    corked.write(b"body")
+    with pytest.raises(BlockingIOError):
+        there.recv(100)
+
+    await asyncio.sleep(0)
+
+    assert there.recv(100) == b"head, body"
+
+
+async def test_much_does_not_wait_for_the_end_of_the_turn(way_out):
+    corked, there = way_out
+
+    corked.write(b"x" * (CORKED_BYTES_MAX + 1))
+
+    assert there.recv(1) == b"x"
+
+
+async def test_a_connection_that_is_closed_says_first_what_was_written(way_out):
+    corked, there = way_out
+
+    corked.write(b"good-bye")
+    corked.close()
+    await asyncio.sleep(0)
+
+    assert there.recv(100) == b"good-bye"
+    assert there.recv(100) == b""
+
+
+async def test_a_connection_that_is_broken_off_says_nothing_more(way_out):
+    corked, there = way_out
+
+    corked.write(b"good-bye")
+    corked.abort()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    assert there.recv(100) == b""
 
 
 ACKNOWLEDGED_LATE_SECONDS = 0.038  # a client's system takes 40 ms, and then every answer but the first does

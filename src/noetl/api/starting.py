@@ -21,7 +21,7 @@ from noetl.control.desk import Started
 from noetl.control.requests import RunRequest
 from noetl.control.rerun import RerunRequest, rerun
 from noetl.identity.roles import AUTHOR, RUNNER
-from noetl.stores.contract import Entry
+from noetl.stores.contract import RUNNING, Entry
 
 KEY_CHARACTERS_MAX = 150
 START_BYTES_MAX = 3 * 1024 * 1024  # a playbook, what comes along with it and a payload, of 1 MiB each
@@ -62,15 +62,18 @@ async def start_execution(call: Call) -> Reply:
 
 async def started_reply(call: Call, started: Started) -> Reply:
     """Where the execution is, and whether it is a new one."""
-    row = await reading.row_of(call.parts.store, started.execution_id)
+    path, version, status = started.path, started.version, RUNNING
+    if not started.is_running:
+        row = await reading.row_of(call.parts.store, started.execution_id)
+        path, version, status = row.path, row.version, row.status
     body = {
-        "execution_id": str(row.id),
-        "status": row.status,
-        "path": row.path,
-        "version": row.version,
+        "execution_id": str(started.execution_id),
+        "status": status,
+        "path": path,
+        "version": version,
         "is_new": started.is_new,
     }
-    where = {"Location": f"/api/v1/executions/{row.id}"}
+    where = {"Location": f"/api/v1/executions/{started.execution_id}"}
     return Reply(status=201 if started.is_new else 200, body=body, headers=where)
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from noetl.clock import Clock
 from noetl.control.attached import attached_entry, check_files, keep_list
+from noetl.control.together import Together
 from noetl.dsl.check import Checked, check, drafts_of
 from noetl.dsl.findings import ERROR, Finding, as_text
 from noetl.dsl.kinds import Kinds
@@ -63,6 +64,7 @@ class Catalog:
         self._entries: dict[tuple[str, str], Entry] = {}  # by sha and name, if nobody else can take them away
         self.kinds = kinds
         self.clock = clock
+        self._newest = Together(store.entry)
         self._loaded: dict[str, Loaded] = {}
         self._runnable: set[str] = set()  # of those, the ones whose kinds can all run here
 
@@ -94,8 +96,10 @@ class Catalog:
 
     async def find(self, path: str, version: int | None) -> Entry:
         """A registered playbook; raises UnknownPlaybook."""
-        is_possible = version is None or abs(version) <= VERSION_MAX
-        entry = await self.store.entry(path, version) if is_possible else None
+        if version is None:
+            entry = await self._newest.look(path)
+        else:
+            entry = await self.store.entry(path, version) if abs(version) <= VERSION_MAX else None
         if entry is None:
             newest = await self.store.entry(path) if version is not None else None
             known = f" (it has versions 1 to {newest.version})" if newest else ""

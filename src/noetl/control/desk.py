@@ -17,12 +17,13 @@ from noetl.control.catalog import Catalog, Loaded, Text
 from noetl.control.live import Executions
 from noetl.control.requests import RunRequest
 from noetl.engine import commands as ops
+from noetl.engine.decide import row_status
 from noetl.engine.events import Patch
 from noetl.engine.rows import check_signal
 from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
 from noetl.keychain.contract import Keychain
 from noetl.queues.contract import STALE
-from noetl.stores.contract import INCIDENT, LIVE, Entry, Execution, HeadMoved, Store
+from noetl.stores.contract import INCIDENT, LIVE, RUNNING, Entry, Execution, HeadMoved, Store
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 REQUEST_KEY_CHARS_MAX = 255
@@ -43,6 +44,9 @@ class Started(msgspec.Struct, frozen=True):
     execution_id: int
     loaded: Loaded
     is_new: bool  # False: its request key is that of an execution that was there
+    path: str = ""  # of a new one, as the version
+    version: int = 0
+    is_running: bool = False  # it was, a moment ago; else only its row says what it is
 
 
 class Desk:
@@ -93,7 +97,9 @@ class Desk:
         folder = await self.catalog.attach(request.beside) if request.beside else request.folder
         for _ in range(IDS_TRIED_MAX):
             try:
-                return Started(await self._begun(request, entry, loaded, folder), loaded, True)
+                execution_id = await self._begun(request, entry, loaded, folder)
+                is_running = self._is_running(execution_id)
+                return Started(execution_id, loaded, True, entry.path, entry.version, is_running)
             except HeadMoved:  # another server was asked under the same key at the same time, or the id was given twice
                 existing = await self._by_key(request)
             if existing is not None:
@@ -118,6 +124,11 @@ class Desk:
             )
         )
         return execution_id
+
+    def _is_running(self, execution_id: int) -> bool:
+        """Whether memory says so. It may be ahead of the log by what is being committed: an end is read in the log."""
+        live = self.executions.known(execution_id)
+        return live is not None and row_status(live.state) == RUNNING
 
     async def _by_key(self, request: RunRequest) -> Started | None:
         if request.request_key is None or await self._row_under(request.request_key) is None:
