@@ -187,6 +187,7 @@ async def _own_worker(settings: Settings, server: ClusterServer, host: Host, nam
         worker.revoked([(one.key, one.lease) for one in revoked if one.worker == name])
 
     server.revoke = revoke
+    worker.take_along(transport)
     host.run(worker.run(), worker.beat())
     stack.push_async_callback(worker.kit.invoker.toolbox.close)
     stack.push_async_callback(_left, transport)

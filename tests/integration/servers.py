@@ -76,6 +76,7 @@ class Server:
         self.cluster.revoke = lambda revoked: worker.revoked(
             [(one.key, one.lease) for one in revoked if one.worker == worker.name]
         )
+        worker.take_along(transport)
         self.tasks += [asyncio.create_task(worker.run()), asyncio.create_task(worker.beat())]
         self.worker = worker
         return worker

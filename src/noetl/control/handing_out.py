@@ -1,7 +1,8 @@
 """Handing out on a server of a cluster: jobs written for polls that wait, and jobs claimed for them.
 
 Two ways to a worker. A job that is made while a poll waits here is written as leased to that worker already, in the
-transaction that makes it: `reserve`, then `hand_over` once it stands, or `take_back`. All else is written as ready,
+transaction that makes it: `reserve`, then `hand_over` once it stands, or `take_back`. A worker that reports is such a
+poll, too, if it has room (`along`): it gets the job with the answer. All else is written as ready,
 and claimed by whichever server has a poll waiting (`run`): when the doorbell rings, and now and then without it, for a
 doorbell may be lost (protocol §6).
 
@@ -13,8 +14,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from itertools import count
+from typing import Any
 
 import msgspec
 
@@ -25,10 +28,10 @@ from noetl.control.live import Live
 from noetl.control.metrics import NOTHING, Meters
 from noetl.control.polls import Poll, Polls
 from noetl.control.stored_lists import StoredLists
-from noetl.engine.commands import Expire, Incident, Key, Operation, Work
+from noetl.engine.commands import Expire, Incident, Key, Operation, Report, Work
 from noetl.engine.work import work_of
 from noetl.errors import PASSING, NoetlError
-from noetl.queues.contract import Member
+from noetl.queues.contract import Member, Room, Told
 from noetl.references import reference_of
 from noetl.stores.shared import Claimed, SharedStore
 
@@ -81,6 +84,7 @@ class HandingOut:
         self.tell_others: Callable[[str], None] = lambda _pool: None
         self._leases = count((nonce << LEASE_BITS) + 1)
         self._given: OrderedDict[int, str] = OrderedDict()  # lease → the worker that got it
+        self._guests: dict[int, Poll] = {}  # lease of a job that is being reported → what its idle worker offers
         self._bell = asyncio.Event()
         self._may_have: set[str] = set()  # pools that may have ready jobs
         self._looked_at: dict[str, float] = {}
@@ -98,15 +102,54 @@ class HandingOut:
 
     # --- hand-off ----------------------------------------------------------------------------------------------------
 
-    def reserve(self, key: Key, pool: str) -> Reserved | None:
-        """A poll for a job that is about to be written."""
-        poll = None if buggify("handout.none") else self.polls.next(pool)
+    async def along(self, member: Member, reports: Sequence[Report], room: Room, words: Awaitable[list[str]]) -> Told:
+        """The words for reports, and jobs that were leased to their worker while these were under way.
+
+        Without words there is no answer, and what was leased meanwhile goes to others at once.
+        """
+        offer = self.polls.offer(member, room.free, is_idle=room.is_idle)
+        if offer is None:
+            return Told(words=await words)
+        leases = [report.lease for report in reports] if room.is_idle else []
+        self._guests.update(dict.fromkeys(leases, offer))
+        try:
+            found = await words
+        except BaseException:
+            self._later(self._given_back(offer))
+            raise
+        finally:
+            for lease in leases:
+                self._guests.pop(lease, None)
+            self.polls.end(offer)
+        return Told(words=found, works=await offer.answer)
+
+    async def _given_back(self, offer: Poll) -> None:
+        held = [(work.key, work.lease) for work in await offer.answer]
+        with suppress(*PASSING):  # else the leases run out
+            if held and await self.store.release(offer.member.worker, held):
+                self.ring(offer.member.pool)
+
+    def guests(self, leases: Iterable[int]) -> list[Poll]:
+        """Of jobs that have ended: their workers, once for each, if they have nothing else to do and room for more."""
+        return [offer for lease in leases if (offer := self._guests.get(lease)) is not None] if self._guests else []
+
+    def reserve(self, key: Key, pool: str, guests: list[Poll] | None = None) -> Reserved | None:
+        """A poll for a job that is about to be written. Guests come first: who brings back a job gets the next one in
+        its place, with the answer. All others take turns."""
+        poll = None if buggify("handout.none") else self._guest(pool, guests) or self.polls.next(pool)
         if poll is None:
             return None
         poll.pending += 1
         reserved = Reserved(key, next(self._leases), poll)
         self._remember(reserved.lease, reserved.worker)
         return reserved
+
+    def _guest(self, pool: str, guests: list[Poll] | None) -> Poll | None:
+        while guests:
+            guest = guests.pop()
+            if guest.member.pool == pool and guest.room > 0 and self.polls.waits(guest):
+                return guest
+        return None
 
     def _remember(self, lease: int, worker: str) -> None:
         self._given[lease] = worker
@@ -167,7 +210,10 @@ class HandingOut:
             self.polls.settle(poll, [work for _, work in made])
             return
         self.polls.remove(poll)
-        task = asyncio.get_running_loop().create_task(self._deliver_read(poll, made))
+        self._later(self._deliver_read(poll, made))
+
+    def _later(self, deed: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(deed)
         self._deliveries.add(task)
         task.add_done_callback(self._deliveries.discard)
 

@@ -1,7 +1,8 @@
 """Polls that wait for work on one server.
 
 A poll ends with the first work it gets, or when its time is over. What is under way for it by then (a transaction that
-leases it a job, a claim, an element being read) is waited for: a lease must not go to nobody.
+leases it a job, a claim, an element being read) is waited for: a lease must not go to nobody. A worker that reports may
+offer room, too: that is a poll for as long as its reports are under way.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Poll(msgspec.Struct, eq=False):
     answer: asyncio.Future[list[Work]]
     works: list[Work]
     pending: int = 0  # what is under way for it
+    is_idle: bool = False  # of an offer: the worker has nothing else to do
 
     @property
     def room(self) -> int:
@@ -38,6 +40,7 @@ class Polls:
         self.clock = clock
         self.is_closing = False
         self._waiting: dict[str, deque[Poll]] = {}
+        self._offers: dict[str, list[Poll]] = {}
 
     def __len__(self) -> int:
         return sum(len(polls) for polls in self._waiting.values())
@@ -49,7 +52,7 @@ class Polls:
     def of(self, pool: str) -> Iterator[Poll]:
         """Those that wait for jobs of a pool and have room, while they do."""
         for poll in list(self._waiting.get(pool, ())):
-            if poll.room > 0 and self._waits(poll):
+            if poll.room > 0 and self.waits(poll):
                 yield poll
 
     def next(self, pool: str) -> Poll | None:
@@ -60,7 +63,7 @@ class Polls:
             polls.rotate(-1)  # type: ignore[union-attr]  # as above
             if poll.room > 0:
                 return poll
-        return None
+        return next((offer for offer in self._offers.get(pool, ()) if offer.room > 0), None)
 
     def begin(self, member: Member, free: int) -> Poll | None:
         """A poll for up to `free` jobs of the member's pool, which may get some from now on; None: it gets none."""
@@ -69,6 +72,14 @@ class Polls:
         poll = Poll(member, free, asyncio.get_running_loop().create_future(), [])
         self._waiting.setdefault(member.pool, deque()).append(poll)
         return poll
+
+    def offer(self, member: Member, free: int, *, is_idle: bool) -> Poll | None:
+        """Room of a worker that reports, until it is answered; None: it gets nothing along."""
+        if free <= 0 or self.is_closing:
+            return None
+        offer = Poll(member, free, asyncio.get_running_loop().create_future(), [], is_idle=is_idle)
+        self._offers.setdefault(member.pool, []).append(offer)
+        return offer
 
     async def answered(self, poll: Poll, wait_seconds: float) -> list[Work]:
         """What it got; nothing, if nothing came in time."""
@@ -84,7 +95,7 @@ class Polls:
         """Something that was under way for it has ended. With work in hand it waits for nothing new."""
         poll.pending -= 1
         poll.works.extend(works)
-        if poll.works or not self._waits(poll):
+        if poll.works or not self.waits(poll):
             self.end(poll)
 
     def end(self, poll: Poll) -> None:
@@ -95,11 +106,16 @@ class Polls:
 
     def remove(self, poll: Poll) -> None:
         """It takes nothing more."""
-        if self._waits(poll):
-            self._waiting[poll.member.pool].remove(poll)
+        pool = poll.member.pool
+        if poll in self._waiting.get(pool, ()):
+            self._waiting[pool].remove(poll)
+        elif poll in self._offers.get(pool, ()):
+            self._offers[pool].remove(poll)
 
-    def _waits(self, poll: Poll) -> bool:
-        return poll in self._waiting.get(poll.member.pool, ())
+    def waits(self, poll: Poll) -> bool:
+        """Whether it may still get something."""
+        pool = poll.member.pool
+        return poll in self._waiting.get(pool, ()) or poll in self._offers.get(pool, ())
 
     def close(self) -> None:
         """Take no more, and let those that wait go."""

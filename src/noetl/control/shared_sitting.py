@@ -16,6 +16,7 @@ from noetl.clock import Clock
 from noetl.config import DEFAULT_POOL
 from noetl.control.handing_out import HandingOut, Reserved
 from noetl.control.live import Executions, Live
+from noetl.control.polls import Poll
 from noetl.control.shared_following import subject_of
 from noetl.control.turn import Turn
 from noetl.engine import commands as ops
@@ -143,20 +144,21 @@ class SharedSitting:
     def _queue_changes(self, turn: Turn) -> QueueChanges:
         deeds = {report.key: deed_of(report) for report in turn.accepted}
         changes = queue_changes(turn.changes, deeds)
-        changes.added = [job if job.key[0] in turn.recovered else self._handed(job) for job in changes.added]
+        guests = self.handing.guests(one.lease for one in turn.accepted if deeds[one.key] == FINAL)
+        changes.added = [job if job.key[0] in turn.recovered else self._handed(job, guests) for job in changes.added]
         pools = [job.pool for job in changes.added if not job.lease and not job.child_key]
         pools += [pool for key in changes.ready if (pool := _pool_of(key, turn))]
         self._ready_pools = dict.fromkeys(pools)
         return changes
 
-    def _handed(self, job: NewJob) -> NewJob:
+    def _handed(self, job: NewJob, guests: list[Poll]) -> NewJob:
         """A job that a worker already waits for is leased in the transaction that makes it (protocol §6, hand-off).
 
         Not one of an execution that was taken up: its row may be there, with somebody at work on it.
         """
         if job.group or job.child_key or job.until:
             return job
-        reserved = self.handing.reserve(job.key, job.pool)
+        reserved = self.handing.reserve(job.key, job.pool, guests)
         if reserved is None:
             return job
         self._reserved.append(reserved)

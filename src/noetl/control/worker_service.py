@@ -20,7 +20,7 @@ from noetl.errors import Forbidden, UnknownPlaybook, Unreachable
 from noetl.identity.audit import audit
 from noetl.identity.sessions import Sessions
 from noetl.keychain.contract import Keychain
-from noetl.queues.contract import POLL_SECONDS_MAX, STALE, Member, PlaybookText, Profile, Session
+from noetl.queues.contract import POLL_SECONDS_MAX, STALE, Member, PlaybookText, Profile, Room, Session, Told
 from noetl.secret import Declared, revealed
 from noetl.stores.shared import SharedStore
 
@@ -82,6 +82,10 @@ class ServerForWorkers:
         for place, word in zip(own, found, strict=True):
             words[place] = word
         return words
+
+    async def exchange(self, member: Member, reports: list[Report], room: Room) -> Told:
+        room = Room(free=min(room.free, FREE_MAX), is_idle=room.is_idle)
+        return await self.handing.along(member, reports, room, self.report_all(member, reports))
 
     async def heartbeat(self, member: Member, held: list[tuple[Key, int]]) -> list[Key]:
         await self.sessions.roster.seen(member, len(held))

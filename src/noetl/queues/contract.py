@@ -67,6 +67,41 @@ class Queue(Protocol):
         ...
 
 
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker could take along when it reports: so many jobs. `is_idle`: it has nothing else to do then."""
+
+    free: int = 0
+    is_idle: bool = False
+
+
+NO_ROOM = Room()
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to reports: a word for each, and jobs to take along."""
+
+    words: list[str]
+    works: list[Work] = []
+
+
+class Taker(Protocol):
+    """A worker to whom jobs may come with the answers to its reports: a chain of steps needs no poll for each."""
+
+    def room(self) -> Room:
+        """What may come with the answer to the report that goes now; nobody else is promised that room."""
+        ...
+
+    def arrived(self, room: Room, works: list[Work], sent_at: float) -> None:
+        """What came of it, and when it was asked for; the room is free again, but for these."""
+        ...
+
+
+class Bringing(Protocol):
+    """A transport that brings jobs along."""
+
+    taker: Taker | None
+
+
 class Transport(Protocol):
     """How a worker reaches its server: function calls, or messages."""
 
@@ -149,6 +184,10 @@ class WorkerService(Protocol):
 
     async def report_all(self, member: Member, reports: list[Report]) -> list[str]:
         """The same of several, each judged by itself. Raises if any could not be committed: all may be sent again."""
+        ...
+
+    async def exchange(self, member: Member, reports: list[Report], room: Room) -> Told:
+        """The same, and with the words some jobs of the worker's pool, if there are any and it has room for them."""
         ...
 
     async def heartbeat(self, member: Member, held: list[tuple[Key, int]]) -> list[Key]:

@@ -9,7 +9,7 @@ from noetl.clock import Clock
 from noetl.engine.commands import Key, Report, Work
 from noetl.errors import PASSING, Unauthenticated
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import POLL_SECONDS_MAX, Member, PlaybookText, Profile, WorkerService
+from noetl.queues.contract import POLL_SECONDS_MAX, Member, PlaybookText, Profile, Taker, WorkerService
 from noetl.queues.enrolment import Enrolment, Granted
 
 Answer = TypeVar("Answer")
@@ -36,6 +36,7 @@ class DirectTransport:
         self._enrolment = Enrolment(self._apply, clock)
         self._idle = self._pauses()
         self._revoked: Revocation = lambda _held: None
+        self.taker: Taker | None = None  # of jobs that come with the answers to reports
 
     async def poll(self, worker: str, free: int) -> list[Work]:
         try:
@@ -54,9 +55,20 @@ class DirectTransport:
         pauses = self._pauses()
         while True:
             try:
-                return await self._as_member(lambda member: self._service.report_all(member, reports))
+                return await self._exchanged(reports)
             except PASSING:
                 await pauses.wait()
+
+    async def _exchanged(self, reports: list[Report]) -> list[str]:
+        if self.taker is None:
+            return await self._as_member(lambda member: self._service.report_all(member, reports))
+        room, works, sent_at = self.taker.room(), list[Work](), self._clock.monotonic()
+        try:
+            told = await self._as_member(lambda member: self._service.exchange(member, reports, room))
+            works = told.works
+            return told.words
+        finally:
+            self.taker.arrived(room, works, sent_at)
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         return await self._as_member(lambda member: self._service.heartbeat(member, held))

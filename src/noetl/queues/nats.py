@@ -8,7 +8,6 @@ sealed to the key that the worker enrolled with, and its own token goes sealed t
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from noetl.errors import NoetlError, Unauthenticated, Unreachable
 from noetl.messaging.pauses import Pauses
 from noetl.messaging.sealed import Entropy, Reader, SealBroken, seal
 from noetl.queues import wire
-from noetl.queues.contract import POLL_SECONDS_MAX, PlaybookText, Profile
+from noetl.queues.contract import NO_ROOM, POLL_SECONDS_MAX, PlaybookText, Profile, Taker
 from noetl.queues.enrolment import Enrolment, Granted
 from noetl.queues.homes import Homes
 from noetl.queues.nats_asking import NOT_UNDERSTOOD, Answered, Asking
@@ -36,7 +35,6 @@ ANSWER_SECONDS_MAX = 5.0
 PATIENCE_OF_LEASE = 6
 POLL_GRACE_SECONDS = 1.0  # beyond the wait: then the server is given up
 HEARTBEAT_ATTEMPTS = 2
-TURNS_BEFORE_POLL = 3  # of the event loop: what is being reported goes out in the same write, and in one read
 ATTEMPTS_MAX = 8  # of what a job cannot go on without: its playbook, a credential
 NONCE_BYTES = 16
 Revocation = Callable[[list[tuple[Key, int]]], None]
@@ -79,14 +77,13 @@ class NatsTransport:
         self._idle = self._pauses()
         self._outage = ""
         self._revocations: Subscription | None = None
+        self.taker: Taker | None = None  # of jobs that come with the answers to reports
 
     # --- the transport -----------------------------------------------------------------------------------------------
 
     async def poll(self, worker: str, free: int) -> list[Work]:
         """Up to `free` jobs of this worker's pool. Raises Unauthenticated, Forbidden: its token is not taken."""
         wait_seconds = POLL_SECONDS_MAX + POLL_GRACE_SECONDS
-        for _ in range(TURNS_BEFORE_POLL):
-            await asyncio.sleep(0)
 
         def polling(session: str) -> wire.Asked:
             return wire.Polling(session=session, free=free, wait_seconds=POLL_SECONDS_MAX)
@@ -113,14 +110,22 @@ class NatsTransport:
         return await self._reports.deliver(reports)
 
     async def _reported(self, server: str, reports: list[msgspec.Raw]) -> list[str]:
-        def reporting(session: str) -> wire.Asked:
-            return wire.Telling(session=session, reports=reports)
+        room, works, sent_at = self.taker.room() if self.taker else NO_ROOM, list[Work](), self._clock.monotonic()
 
-        answer = await self._ask(wire.REPORT, reporting, self._patience_seconds, server)
-        words = answer.read(wire.decode_words)
-        if len(words) != len(reports):
-            raise Unreachable(NOT_UNDERSTOOD)
-        return words
+        def reporting(session: str) -> wire.Asked:
+            return wire.Telling(session=session, reports=reports, free=room.free, is_idle=room.is_idle)
+
+        try:
+            answer = await self._ask(wire.REPORT, reporting, self._patience_seconds, server)
+            told = answer.read(wire.decode_told)
+            if len(told.words) != len(reports):
+                raise Unreachable(NOT_UNDERSTOOD)
+            works = told.works
+            self._homes.note((work.lease for work in works), answer.server)
+            return told.words
+        finally:
+            if self.taker is not None:
+                self.taker.arrived(room, works, sent_at)
 
     async def heartbeat(self, worker: str, held: list[tuple[Key, int]]) -> list[Key]:
         """Raises Unreachable: nothing is known of whether it was heard."""

@@ -19,7 +19,7 @@ from noetl.clock import Clock
 from noetl.errors import Forbidden, OperatorError, RequestError, Unauthenticated
 from noetl.messaging.sealed import Entropy, Reader, SealBroken, seal
 from noetl.queues import wire
-from noetl.queues.contract import POLL_SECONDS_MAX, Member, WorkerService
+from noetl.queues.contract import POLL_SECONDS_MAX, Member, Room, Told, WorkerService
 from noetl.queues.helpings import Helpings
 from noetl.queues.kept_parts import KeptParts
 
@@ -70,6 +70,8 @@ class Answers:
         body = wire.encode(done)
         if isinstance(asked, wire.Polling) and isinstance(done, list):
             self._helpings.served(member.pool, len(done), len(body))
+        elif isinstance(done, Told):
+            self._helpings.served(member.pool, len(done.works), len(body))
         is_small = len(body) + ENVELOPE_BYTES_MAX <= min(wire.ANSWER_BYTES_MAX, message_bytes_max)
         if is_small and not buggify("answer.in_parts"):
             return self._written(body=msgspec.Raw(body))
@@ -107,7 +109,11 @@ class Answers:
         return await self._service.poll(member, free, min(max(asked.wait_seconds, 0.0), POLL_SECONDS_MAX))
 
     async def _report(self, member: Member, asked: wire.Reporting) -> object:
-        return await self._service.report_all(member, [one.report() for one in asked.reports])
+        reports = [one.report() for one in asked.reports]
+        free = 0 if self.is_draining else self._helpings.size(member.pool, asked.free)
+        if not free:
+            return Told(words=await self._service.report_all(member, reports))
+        return await self._service.exchange(member, reports, Room(free=free, is_idle=asked.is_idle))
 
     async def _heartbeat(self, member: Member, asked: wire.Holding) -> object:
         return await self._service.heartbeat(member, asked.held)

@@ -25,9 +25,9 @@ from noetl.engine.events import (
     TaskWaiting,
 )
 from noetl.messaging.sealed import Sealed
-from noetl.queues.contract import PlaybookText, Profile
+from noetl.queues.contract import PlaybookText, Profile, Told
 
-VERSION = 2
+VERSION = 3
 HELD_MAX = 5_000  # leases in one heartbeat
 REPORTS_MAX = 1_000  # in one message
 ANSWER_BYTES_MAX = 900 * 1024  # a larger one goes in parts
@@ -136,15 +136,20 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reporting(Asked, frozen=True, kw_only=True):
-    """Of any number of jobs: each is judged by itself, and the words come in the same order."""
+    """Of any number of jobs: each is judged by itself, and the words come in the same order; `free`, `is_idle`: see
+    `contract.Room`."""
 
     reports: list[Reported]
+    free: int = 0
+    is_idle: bool = False
 
 
 class Telling(Asked, frozen=True, kw_only=True):
     """The same, as it is sent: each was encoded when it was weighed."""
 
     reports: list[msgspec.Raw]
+    free: int = 0
+    is_idle: bool = False
 
 
 class Holding(Asked, frozen=True, kw_only=True):
@@ -218,7 +223,7 @@ decode_answer = msgspec.json.Decoder(Answer).decode
 decode_works = msgspec.json.Decoder(list[Work]).decode
 decode_keys = msgspec.json.Decoder(list[Key]).decode
 decode_held = msgspec.json.Decoder(Held).decode
-decode_words = msgspec.json.Decoder(list[str]).decode
+decode_told = msgspec.json.Decoder(Told).decode
 decode_text = msgspec.json.Decoder(PlaybookText).decode
 decode_sealed = msgspec.json.Decoder(Sealed).decode
 decode_fields = msgspec.json.Decoder(dict[str, Any]).decode

@@ -17,7 +17,7 @@ from noetl.dsl.model import Playbook
 from noetl.engine.commands import Key, Report, Work
 from noetl.errors import Unreachable
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import UNANSWERED, Transport
+from noetl.queues.contract import NO_ROOM, UNANSWERED, Bringing, Room, Transport
 from noetl.runner.ahead import Kit
 from noetl.runner.deliveries import Delivery
 from noetl.runner.execute import Execution, Stopped
@@ -33,6 +33,7 @@ log = logging.getLogger("noetl.runner")
 
 JOBS_MAX = 10_000  # held at once, those that wait without a slot among them; more than that if there are more slots
 AHEAD_SECONDS_MAX = 0.02  # that jobs may run one after another before others have their turn
+TURNS_BEFORE_POLL = 4  # of the event loop: what is to be reported goes first, and may bring jobs along
 KNOWN_MAX = 64  # playbooks at hand
 RELEASES_MAX = 3  # attempts to give a job back: then its lease runs out by itself
 
@@ -74,6 +75,10 @@ class Worker(Holding):
             clean=invoker.clean,
         )
         self.kit = Kit(post=post, invoker=invoker, clock=invoker.clock, chance=chance, stopping=self._stopping)
+        self._takes_along = False
+        self._turns_to_report = 0  # so long a report is about to go, and may promise room
+        self._asked = 0  # jobs that a poll is under way for
+        self._offered = 0  # and those for which there is room promised with reports that are under way
         self._finished: list[Job] = []  # at their end, and not reported yet
         self._known: dict[str, Playbook] = {}
         self._tasks: dict[asyncio.Future[Any], None] = {}  # in the order they were begun: it shows when they stop
@@ -88,14 +93,17 @@ class Worker(Holding):
         pauses, is_answered = self._pauses(), True
         while (free := await self._free()) > 0:
             sent_at = self.clock.monotonic()
+            self._asked = free
             try:
                 works = await self.transport.poll(self.name, free)
             except UNANSWERED as error:
                 if is_answered:
                     log.warning("no server gives work: %s", error, extra=self._facts("poll_unanswered"))
                 is_answered = False
+                self._asked = 0
                 await first_of(pauses.wait(), self._stopping.wait())
                 continue
+            self._asked = 0
             if not is_answered:
                 log.info("a server gives work again", extra=self._facts("poll_answered"))
                 is_answered = True
@@ -105,16 +113,26 @@ class Worker(Holding):
     async def _free(self) -> int:
         """Wait until another job can be taken; how many can. None at all: the worker stops."""
         while not self._stopping.is_set():
-            free = min(self.slots.free, self.jobs_max - len(self._jobs))
-            if free > 0:
+            while self._turns_to_report > 0:
+                self._turns_to_report -= 1
+                await self.clock.sleep(0)
+            if (free := self._room()) > 0:
                 return free
             await self.slots.changed()
         return 0
 
+    def _room(self) -> int:
+        """How many jobs more can be taken than may be on their way."""
+        return min(self.slots.free, self.jobs_max - len(self._jobs)) - self._asked - self._offered
+
     async def _take(self, works: list[Work], sent_at: float) -> None:
         if self._stopping.is_set():
             await self._release([(work.key, work.lease) for work in works])
-            return
+        elif self._begin(works, sent_at):
+            await self.clock.sleep(0)
+
+    def _begin(self, works: list[Work], sent_at: float) -> bool:
+        """Begin with these; True: others should have their turn now."""
         until = self.clock.monotonic() + AHEAD_SECONDS_MAX
         for work in works:
             if self._is_ended(work):
@@ -125,8 +143,27 @@ class Worker(Holding):
             if not is_ahead and not job.is_over:
                 self._wait(job)
         self._deliver()
-        if self.clock.monotonic() >= until:
-            await self.clock.sleep(0)
+        return self.clock.monotonic() >= until
+
+    def take_along(self, transport: Bringing) -> None:
+        """Let jobs come with the answers to reports, too."""
+        transport.taker = self
+        self._takes_along = True
+
+    def room(self) -> Room:
+        """See `queues.contract.Taker`."""
+        self._turns_to_report = 0
+        free = 0 if self._stopping.is_set() else max(0, self._room())
+        self._offered += free
+        return Room(free=free, is_idle=all(job.report is not None for job in self._jobs.values())) if free else NO_ROOM
+
+    def arrived(self, room: Room, works: list[Work], sent_at: float) -> None:
+        self._offered -= room.free
+        if works and not self._stopping.is_set():
+            self._begin(works, sent_at)
+        elif works and not self._is_abandoned:
+            self._do(self._release([(work.key, work.lease) for work in works]))
+        self.slots.wake()
 
     def _ran_ahead(self, job: Job) -> bool:
         """Run a job that needs no waiting; False: it does, and goes on in a task of its own, or it is over."""
@@ -179,6 +216,7 @@ class Worker(Holding):
         """It is at its end, and its last report to be sent, with those of all that end in the same breath."""
         job.seat.leave()  # no tool runs for it any more: others may begin before its report is recorded
         if not self._finished:
+            self._turns_to_report = TURNS_BEFORE_POLL if self._takes_along else 0
             asyncio.get_running_loop().call_soon(self._deliver)
         self._finished.append(job)
 
@@ -365,9 +403,13 @@ class Worker(Holding):
     def _leave(self, jobs: list[Job]) -> None:
         """Give back what is not reported any more."""
         if jobs and self._parting:
-            leaving = asyncio.get_running_loop().create_task(self._give_back(jobs))
-            self._tasks[leaving] = None
-            leaving.add_done_callback(self._left)
+            self._do(self._give_back(jobs))
+
+    def _do(self, deed: Coroutine[Any, Any, None]) -> None:
+        """Something that must be done before the worker has ended."""
+        leaving = asyncio.get_running_loop().create_task(deed)
+        self._tasks[leaving] = None
+        leaving.add_done_callback(self._left)
 
     def _left(self, leaving: asyncio.Future[None]) -> None:
         del self._tasks[leaving]

@@ -19,7 +19,7 @@ from noetl.engine.commands import Key, Report, Work
 from noetl.engine.events import LoopIterationDone, LoopIterationFailed, StepDone, StepFailed
 from noetl.engine.state import Progress
 from noetl.errors import Forbidden, Unauthenticated
-from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Member, PlaybookText, Profile, Session
+from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Member, PlaybookText, Profile, Room, Session, Told
 
 TOKEN = "a-long-token-of-role-worker"  # noqa: S105 - of tests
 FINAL = (StepDone, StepFailed, LoopIterationDone, LoopIterationFailed)
@@ -93,6 +93,9 @@ class Office:
                 await self._bell.wait_for(lambda: self._ready.get(member.pool))
         except TimeoutError:
             return []
+        return self._given(member, free)
+
+    def _given(self, member: Member, free: int) -> list[Work]:
         ready = self._ready[member.pool]
         taken, self._ready[member.pool] = ready[:free], ready[free:]
         given = [msgspec.structs.replace(work, lease=work.lease or next(self._numbers)) for work in taken]
@@ -113,6 +116,11 @@ class Office:
 
     async def report_all(self, member: Member, reports: list[Report]) -> list[str]:
         return [await self.report(member, report) for report in reports]
+
+    async def exchange(self, member: Member, reports: list[Report], room: Room) -> Told:
+        words = await self.report_all(member, reports)
+        works = self._given(member, room.free) if self._ready.get(member.pool) else []
+        return Told(words=words, works=works)
 
     def _judged(self, member: Member, report: Report) -> str:
         if report.n <= self.ended.get(report.lease, 0):

@@ -165,6 +165,7 @@ class WorkerProcess:
         heart = Heart(self.worker, self._heart_transport, self.clock, on_answer=self._answered)
         async with heart.beating():
             await self.transport.on_revoked(self.worker.revoked)
+            self.worker.take_along(self.transport)
             polling = asyncio.ensure_future(self._poll())
             log.info("takes jobs", extra={"action": "worker_ready", "slots": self.settings.slots})
             lasting.keep_what_is_there()

@@ -23,10 +23,10 @@ GARBAGE = [
     b"null",
     b"[]",
     b"{}",
-    b'{"v":2}',
-    b'{"v":2,"session":7}',
-    b'{"v":2,"session":null,"held":[[[1,2],3]]}',
-    b'{"v":2,"session":"x","free":"all","wait_seconds":1e999}',
+    b'{"v":3}',
+    b'{"v":3,"session":7}',
+    b'{"v":3,"session":null,"held":[[[1,2],3]]}',
+    b'{"v":3,"session":"x","free":"all","wait_seconds":1e999}',
     b"[" * 100_000,
     b'{"session":' * 5_000,
     b"x" * 900_000,
@@ -119,7 +119,7 @@ async def test_another_version_is_told_so_whatever_its_shape(stage, office, stra
     answers = [await asked(stage, stranger, verb, b'{"v":1,"other":"shape"}') for verb in wire.VERBS]
 
     assert {answer.status for answer in answers} == {wire.OTHER_VERSION}
-    assert "version 2 of the queue's messages, the worker version 1; upgrade" in answers[0].message
+    assert "version 3 of the queue's messages, the worker version 1; upgrade" in answers[0].message
 
 
 async def test_parts_are_for_the_worker_that_asked_only(stage, office, stranger):

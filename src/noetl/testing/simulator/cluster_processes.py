@@ -185,6 +185,7 @@ class WorkerProcess(Process):
             self.worker.revoked(held)
 
         await transport.on_revoked(revoked)
+        self.worker.take_along(transport)
         world.go(self.worker.heartbeat(heart, answered).run(), self.node)
         world.go(self.worker.run(), self.node)
         self.is_up = True
