@@ -23,6 +23,7 @@ pytest.register_assert_rewrite(
     "noetl.testing.records_suite",
     "noetl.testing.store_suite",
     "noetl.testing.transaction_suite",
+    "noetl.testing.foreseen_suite",
     "noetl.testing.jobs_suite",
     "noetl.testing.sweep_suite",
 )

@@ -66,6 +66,9 @@ class FaultyTransaction:
     async def commit(self, *asked: Any) -> Any:
         return await self._faults.around(lambda: self._transaction.commit(*asked))
 
+    async def commit_foreseen(self, *asked: Any) -> Any:
+        return await self._faults.around(lambda: self._transaction.commit_foreseen(*asked))
+
     async def rollback(self) -> None:
         await self._transaction.rollback()
 

@@ -343,7 +343,7 @@ async def test_a_batch_that_failed_is_forgotten_before_anything_else(database_ur
             found.append(server.cluster.executions.known(execution_id))
             await rollback()
 
-        transaction.commit = fails_once(transaction.commit, Unreachable("away"))
+        transaction.commit_foreseen = fails_once(transaction.commit_foreseen, Unreachable("away"))
         transaction.rollback = looks
 
         with pytest.raises(Unreachable):

@@ -114,7 +114,7 @@ class HandingOut:
         self._guests.update(dict.fromkeys(leases, offer))
         try:
             found = await words
-        except BaseException:
+        except Exception:
             self._later(self._given_back(offer))
             raise
         finally:
@@ -155,6 +155,10 @@ class HandingOut:
         self._given[lease] = worker
         if len(self._given) > GIVEN_MAX:
             self._given.popitem(last=False)
+
+    def has_given(self, lease: int) -> bool:
+        """Whether it was given here, as far as is remembered."""
+        return lease in self._given
 
     async def are_of(self, member: Member, leases: Sequence[tuple[Key, int]]) -> list[bool]:
         """Whether each lease may be this worker's: numbers follow each other, so that others could be guessed.

@@ -30,6 +30,7 @@ from noetl.engine.events import Event
 from noetl.errors import PASSING, STORE_AWAY, InternalError, Unreachable
 from noetl.results.contract import Results
 from noetl.stores.contract import HeadMoved, Store
+from noetl.stores.shared import Unforeseen
 
 OPERATIONS_MAX = 1024
 WAITING_MAX = 20_000  # operations that somebody waits for; whoever comes then is told to come again
@@ -216,6 +217,9 @@ class Intake:
     # --- when a batch does not stand ---------------------------------------------------------------------------------
 
     async def _recovered(self, batch: list[Asked], error: Exception) -> None:
+        if isinstance(error, Unforeseen):
+            await self.step(batch)  # and looks first this time
+            return
         self.meters.refused(operations=len(batch))
         is_passing = isinstance(error, PASSING)
         if is_passing and not self.is_lasting:

@@ -64,6 +64,10 @@ class Executions:
         """An execution, if it is in memory."""
         return self._live.get(execution_id)
 
+    def use(self, live: Live) -> None:
+        """It was used last, and is forgotten after all others."""
+        self._live[live.state.execution_id] = self._live.pop(live.state.execution_id, live)
+
     def is_going_on(self, execution_id: int) -> bool:
         """Whether it is in memory, or would be if no batch had failed."""
         return execution_id in self._live or execution_id in self._dropped

@@ -8,7 +8,7 @@ locked; whoever else touches jobs passes over those that are locked. Locks on `h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from noetl.engine.commands import Key
 from noetl.engine.events import NAMES
@@ -68,6 +68,18 @@ WHERE EXISTS (
 )
 """
 
+# What was decided before anything was locked stands only if these divide by one.
+SEEN = b"""
+SELECT 1 / (count(*) = %s)::integer FROM (
+    SELECT FROM execution e JOIN unnest(%s, %s, %s) AS d (id, head, tag) ON e.id = d.id
+    WHERE e.head = d.head AND e.tag = d.tag ORDER BY e.id FOR UPDATE OF e
+) AS seen
+"""
+CHECKED_FENCES = {
+    does: b"WITH done AS (" + statement + b") SELECT 1 / (count(*) = %s)::integer FROM done"
+    for does, statement in FENCES.items()
+}
+
 Words = dict[tuple[Key, int], str]
 
 
@@ -82,9 +94,7 @@ async def begin(
     reported = {(fence.key, fence.lease) for fence in fences}
     expired = [(one.key, one.lease, 0) for one in expiries if (one.key, one.lease) not in reported]
     questions: list[Question] = [(BEGIN, ()), (LOCK, [Bigints(sorted(ids))])]
-    for does, statement in FENCES.items():
-        if found := sorted((fence.key, fence.lease, fence.n) for fence in fences if fence.does == does):
-            questions.append((statement, [*([lease_seconds] if does == PROGRESS else []), *_columns(found)]))
+    questions += [(FENCES[does], values) for does, values, _ in _fencing(fences, lease_seconds)]
     if expired:
         questions.append((EXPIRED, _columns(sorted(expired))))
     _, heads, *accepted = await line.ask(*questions)
@@ -93,6 +103,25 @@ async def begin(
     if refused := [fence for fence in fences if words[fence.key, fence.lease] == STALE]:
         words.update(dict.fromkeys(await _recorded(line, refused), DUPLICATE))
     return {row[0]: head(row) for row in heads}, words
+
+
+def foreseen(seen: Sequence[Head], fences: Sequence[Fence], lease_seconds: float) -> list[Question]:
+    """The same, for a transaction that goes on without waiting for an answer: it fails if that is not as expected."""
+    heads = sorted(seen, key=lambda head: head.id)
+    columns = [
+        Bigints(head.id for head in heads),
+        Integers(head.head for head in heads),
+        Bigints(head.tag for head in heads),
+    ]
+    fencing = [(CHECKED_FENCES[does], [*values, count]) for does, values, count in _fencing(fences, lease_seconds)]
+    return [(BEGIN, ()), (SEEN, [len(heads), *columns]), *fencing]
+
+
+def _fencing(fences: Sequence[Fence], lease_seconds: float) -> Iterator[tuple[str, list[object], int]]:
+    """For each kind of fence there is one for: the values of its statement, and how many rows it is about."""
+    for does in FENCES:
+        if found := sorted((fence.key, fence.lease, fence.n) for fence in fences if fence.does == does):
+            yield does, [*([lease_seconds] if does == PROGRESS else []), *_columns(found)], len(found)
 
 
 def _columns(found: Sequence[tuple[Key, int, int]]) -> list[Bigints | Integers]:

@@ -2,6 +2,7 @@
 
     begin   one round trip: begin, lock, fence                         (postgres_fences.py)
     commit  one for a common batch: write and COMMIT                   (postgres_writes.py)
+    commit_foreseen  both in one, where nobody needs to know what the first would say
 
 Whatever goes wrong leaves nothing behind: the connection is rolled back, or closed and made anew by the next `begin`.
 If COMMIT itself is not answered, nobody knows whether it stands; that is told as Unreachable, and asking again is safe.
@@ -12,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from psycopg import errors
+
 from noetl.engine.commands import Key
 from noetl.errors import Unreachable
 from noetl.stores import postgres_fences, postgres_writes
-from noetl.stores.contract import Batch
+from noetl.stores.contract import Batch, HeadMoved
 from noetl.stores.postgres_database import Database, faults, reconnected
 from noetl.stores.postgres_line import Line
-from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked
+from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked, Unforeseen
 
 
 class PostgresTransaction:
@@ -54,9 +57,30 @@ class PostgresTransaction:
             raise Unreachable(f"the transaction with {self._database.name} was lost before its commit")
         try:
             with faults(self._database.name):
-                revoked = await postgres_writes.write(
-                    line, batch, tag, changes, self._lease_seconds, is_begun=self._is_begun
-                )
+                first = () if self._is_begun else ((postgres_writes.BEGIN, ()),)
+                revoked = await postgres_writes.write(line, batch, tag, changes, self._lease_seconds, first)
+        except Exception:
+            await self.rollback()
+            raise
+        except BaseException:
+            await self._drop()
+            raise
+        return [one for one in revoked if (one.key, one.lease) not in self._own]
+
+    async def commit_foreseen(
+        self, seen: Sequence[Head], fences: Sequence[Fence], batch: Batch, tag: int, changes: QueueChanges
+    ) -> list[Revoked]:
+        line = await self._idle_line()
+        self._own = {(fence.key, fence.lease) for fence in fences}
+        first = postgres_fences.foreseen(seen, fences, self._lease_seconds)
+        try:
+            with faults(self._database.name):
+                revoked = await postgres_writes.write(line, batch, tag, changes, self._lease_seconds, first)
+        except HeadMoved as moved:
+            await self.rollback()
+            if isinstance(moved.__cause__, errors.DivisionByZero):
+                raise Unforeseen from moved
+            raise
         except Exception:
             await self.rollback()
             raise

@@ -105,13 +105,18 @@ def write_statement(*, has_added: bool, has_gone: bool) -> bytes:
 
 
 async def write(
-    line: Line, batch: Batch, tag: int, changes: QueueChanges, lease_seconds: float, *, is_begun: bool = False
+    line: Line,
+    batch: Batch,
+    tag: int,
+    changes: QueueChanges,
+    lease_seconds: float,
+    first: Sequence[Question] = ((BEGIN, ()),),
 ) -> list[Revoked]:
-    """Write a batch and commit, in the transaction that is under way (`is_begun`) or in one of its own.
+    """Write a batch and commit. `first`: what the transaction begins with, nothing if it is under way.
 
     Gives the leased jobs that it took away. Raises HeadMoved.
     """
-    questions, writing = _questions(batch, tag, changes, lease_seconds, [] if is_begun else [(BEGIN, ())])
+    questions, writing = _questions(batch, tag, changes, lease_seconds, list(first))
     is_one_trip = not changes.gone  # else the jobs that go say what goes with them
     try:
         if is_one_trip:

@@ -129,12 +129,18 @@ class PoolRow(msgspec.Struct, frozen=True, kw_only=True):
     oldest_wait_seconds: float  # of those that are ready; 0.0: none is
 
 
+class Unforeseen(Exception):
+    """Logs or leases are not as they were thought to be; nothing was done."""
+
+
 class Transaction(Protocol):
     """The transactions of one pump, one after the other, on a connection of its own.
 
         heads, words = await t.begin(ids, fences, expiries)
         …decide…
         revoked = await t.commit(batch, tag, changes)      or      await t.rollback()
+
+    Where memory knows what `begin` would say, all of it can go in one trip: `commit_foreseen`.
 
     Any failure leaves it ready for the next `begin`, which connects again if it must.
     """
@@ -154,6 +160,16 @@ class Transaction(Protocol):
         """Write everything and commit.
 
         Raises HeadMoved (the keys of a start are taken), Unreachable (whether it stands is not known).
+        """
+        ...
+
+    async def commit_foreseen(
+        self, seen: Sequence[Head], fences: Sequence[Fence], batch: Batch, tag: int, changes: QueueChanges
+    ) -> list[Revoked]:
+        """Begin and commit in one go, what was decided before anything was locked.
+
+        It stands only if all of this holds under the locks: these heads, by number and tag, and each report ACCEPTED.
+        Raises Unforeseen otherwise, and what `commit` raises.
         """
         ...
 

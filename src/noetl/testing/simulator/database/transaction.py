@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from noetl.errors import Unreachable
 from noetl.stores.contract import Batch
-from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked
+from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked, Unforeseen
 from noetl.testing.simulator.database.calls import Caller
 from noetl.testing.simulator.database.fences import Fencing, Words, existing, fenced_rows, head_of
 from noetl.testing.simulator.database.locks import Rows, Session
@@ -72,6 +72,34 @@ class DatabaseTransaction(Caller):
             self._end()
         return revoked
 
+    async def commit_foreseen(
+        self, seen: Sequence[Head], fences: Sequence[Fence], batch: Batch, tag: int, changes: QueueChanges
+    ) -> list[Revoked]:
+        self._end()
+        await self._sent("commit")
+        session = self._session = self._database.open(self._node_name)
+        found = existing(self._tables, [head.id for head in seen])
+        stages: list[Rows] = [
+            lambda: found,
+            partial(fenced_rows, self._tables, fences, ()),
+            partial(written_rows, self._tables, batch, changes),
+        ]
+
+        def judged_and_applied() -> list[Revoked]:
+            heads, self._words = self._fenced(session, found, fences, ())
+            self._fences, self._expiries = fences, ()
+            is_so = all(one.id in heads and _place(heads[one.id]) == _place(one) for one in seen)
+            if not is_so or any(word != ACCEPTED for word in self._words.values()):
+                raise Unforeseen
+            return self._applied(session, batch, tag, changes)
+
+        try:
+            revoked = await self._database.locked(session, stages, judged_and_applied)
+            await self._answered("commit")
+        finally:
+            self._end()
+        return revoked
+
     def _applied(self, session: Session, batch: Batch, tag: int, changes: QueueChanges) -> list[Revoked]:
         writing = Writing(self._tables, tag, self._now(), self._lease_seconds)
         try:
@@ -110,3 +138,7 @@ class DatabaseTransaction(Caller):
         session, self._session = self._session, None
         if session is not None:
             self._database.end(session)
+
+
+def _place(head: Head) -> tuple[int, int]:
+    return head.head, head.tag
