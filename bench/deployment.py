@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import bare_services, machine
-from bench.spawning import compiled, environment
+from bench.spawning import compiled, of_a_role
 from noetl.testing.services import free_port, running_nats, running_postgres
 
 READY_SECONDS_MAX = 60.0
@@ -71,7 +71,7 @@ class Cluster:
     def _process(self, *words: str) -> Iterator[None]:
         places = {"NOETL_HOME": str(self.folder), "NOETL_STORE_URL": self.postgres, "NOETL_QUEUE_URL": self.nats}
         log = (self.folder / f"{words[0]}.log").open("wb")
-        env = environment(**places, **self.variables)
+        env = of_a_role(**places, **self.variables)
         command = [sys.executable, "-m", "noetl", *words]
         with log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as process:
             self.pids.append(process.pid)

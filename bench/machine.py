@@ -11,19 +11,23 @@ import platform
 import re
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 import msgspec
+
+from bench.spawning import FAST
 
 PROC = Path("/proc")
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 IDLE_COLUMNS = (3, 4)  # of the line "cpu" in /proc/stat: idle and waiting for a disk
 BUSY_COLUMNS = 8  # up to steal: time that the host took away is not ours either
 CPU_COLUMNS = slice(11, 15)  # of /proc/PID/stat after the name: user, system, and those of ended children
-PACKAGES = ("noetl", "msgspec", "jinja2", "aiohttp", "psycopg", "nats-py", "uvloop", "httptools")
+PACKAGES = ("noetl", "msgspec", "jinja2", "aiohttp", "psycopg", "nats-py")
+OF_THE_CLUSTER = ("uvloop", "httptools")  # where they are installed for it
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +60,9 @@ def _versions() -> Iterator[tuple[str, str]]:
     for name in PACKAGES:
         with suppress(PackageNotFoundError):
             yield name, version(name)
+    for found in sorted(distributions(path=[*sys.path, str(FAST)]), key=lambda one: one.name):
+        if found.name in OF_THE_CLUSTER:
+            yield f"for the cluster {found.name}", found.version
 
 
 def commit() -> str:

@@ -15,6 +15,7 @@ import noetl
 BARE_PYTHON = [sys.executable, "-c", "pass"]
 IMPORTING_PYTHON = [sys.executable, "-c", "import asyncio, sqlite3, jinja2"]
 NOETL = [sys.executable, "-m", "noetl"]
+FAST = Path(__file__).parents[1] / "build" / "fast"  # where `make bench` puts the extra `fast`
 
 
 @cache
@@ -27,6 +28,14 @@ def environment(**variables: str) -> dict[str, str]:
     """The one that we have, but bytecode may be used and kept."""
     inherited = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     return inherited | variables
+
+
+def of_a_role(**variables: str) -> dict[str, str]:
+    """That of a server or a worker, which has the extra `fast` where it was put for the bench."""
+    found = environment(**variables)
+    if FAST.is_dir():
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, (found.get("PYTHONPATH"), str(FAST))))
+    return found
 
 
 def spawned(command: list[str], **variables: str) -> Callable[[], None]:
