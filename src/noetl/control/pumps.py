@@ -17,7 +17,9 @@ from noetl.errors import STORE_AWAY
 from noetl.stores.contract import LIVE
 from noetl.stores.shared import Head, SharedStore
 
-PUMPS = 4
+# One is decided while the other is written. More would cut what comes together into more transactions, each of which
+# costs the server and the store as much as a hundred reports in it.
+PUMPS = 2
 
 
 class Pumps:
