@@ -20,7 +20,7 @@ from noetl.engine.commands import Key, Report, Work
 from noetl.errors import PASSING
 from noetl.keychain.server_source import ServerSource
 from noetl.messaging.pauses import Pauses
-from noetl.queues.contract import STALE, Profile
+from noetl.queues.contract import STALE, Profile, Room
 from noetl.queues.doorbell import Doorbell
 from noetl.queues.nats import NatsTransport
 from noetl.queues.nats_service import NatsService
@@ -151,6 +151,22 @@ class TellingTransport(NatsTransport):
         return words
 
 
+class TellingTaker:
+    """A worker to whom jobs come with the answers to its reports, which is told of, too."""
+
+    def __init__(self, worker: Worker, came: Callable[[Work], None]) -> None:
+        self._worker = worker
+        self._came = came
+
+    def room(self) -> Room:
+        return self._worker.room()
+
+    def arrived(self, room: Room, works: list[Work], sent_at: float) -> None:
+        for work in works:
+            self._came(work)
+        self._worker.arrived(room, works, sent_at)
+
+
 class WorkerProcess(Process):
     worker: Worker
 
@@ -186,6 +202,7 @@ class WorkerProcess(Process):
 
         await transport.on_revoked(revoked)
         self.worker.take_along(transport)
+        transport.taker = TellingTaker(self.worker, self._came)
         world.go(self.worker.heartbeat(heart, answered).run(), self.node)
         world.go(self.worker.run(), self.node)
         self.is_up = True
@@ -205,9 +222,12 @@ class WorkerProcess(Process):
             chance=self.chance.random,
             lease_seconds=settings.lease_seconds,
             entropy=self.chance.bytes,
-            came=lambda work: self.world.checks.came(work.key, work.lease),
+            came=self._came,
             told=self._acknowledged,
         )
+
+    def _came(self, work: Work) -> None:
+        self.world.checks.came(work.key, work.lease)
 
     def _acknowledged(self, report: Report, word: str) -> None:
         checks = self.world.checks
