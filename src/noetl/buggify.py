@@ -29,6 +29,7 @@ POINTS = (
     Point("pump.concluded", "those who waited have their answers", is_moment=True),
     Point("pump.batch_of_one", "a batch has one operation, whatever waits"),
     Point("pump.batch_of_three", "a batch has at most three operations"),
+    Point("pump.careful", "a batch is not decided before its rows are locked, though memory may know the answer"),
     # What memory keeps, and how it is made again.
     Point("snapshot.often", "a log gets a snapshot every few events"),
     Point("executions.forget", "all executions but one are forgotten, and read again from their logs"),
