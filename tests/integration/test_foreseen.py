@@ -8,8 +8,8 @@ import pytest
 from noetl.control.verify import verify
 from noetl.engine.commands import Work
 from noetl.queues.contract import ACCEPTED, DUPLICATE
+from noetl.stores.contract import Unforeseen
 from noetl.stores.postgres_transaction import PostgresTransaction
-from noetl.stores.shared import Unforeseen
 from tests.integration.servers import Server, serving
 from tests.integration.test_along import IDLE, MEMBER, whole
 

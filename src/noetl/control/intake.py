@@ -29,8 +29,7 @@ from noetl.engine.commands import Operation
 from noetl.engine.events import Event
 from noetl.errors import PASSING, STORE_AWAY, InternalError, Unreachable
 from noetl.results.contract import Results
-from noetl.stores.contract import HeadMoved, Store
-from noetl.stores.shared import Unforeseen
+from noetl.stores.contract import HeadMoved, Store, Unforeseen
 
 OPERATIONS_MAX = 1024
 WAITING_MAX = 20_000  # operations that somebody waits for; whoever comes then is told to come again

@@ -29,7 +29,7 @@ from noetl.engine.commands import Change, Key, Operation, Report
 from noetl.engine.effects import ENDS_A_JOB
 from noetl.engine.events import TaskWaiting
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
-from noetl.stores.contract import LIVE, Append, Batch
+from noetl.stores.contract import LIVE, Append, Batch, Unforeseen
 from noetl.stores.shared import (
     FINAL,
     PARK,
@@ -41,7 +41,6 @@ from noetl.stores.shared import (
     QueueChanges,
     Revoked,
     Transaction,
-    Unforeseen,
 )
 
 FOLLOW_SECONDS = 30.0  # so long a server may take to follow up what it decided, before another one does

@@ -87,6 +87,10 @@ class HeadMoved(Exception):
     """The log does not end where the batch begins: somebody else wrote to it."""
 
 
+class Unforeseen(Exception):
+    """Logs or leases are not as they were thought to be; nothing was done. Of a store that several servers share."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A small document that is changed by compare and set: a token, a schedule, a worker that was seen."""
 

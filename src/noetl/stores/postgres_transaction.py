@@ -18,10 +18,10 @@ from psycopg import errors
 from noetl.engine.commands import Key
 from noetl.errors import Unreachable
 from noetl.stores import postgres_fences, postgres_writes
-from noetl.stores.contract import Batch, HeadMoved
+from noetl.stores.contract import Batch, HeadMoved, Unforeseen
 from noetl.stores.postgres_database import Database, faults, reconnected
 from noetl.stores.postgres_line import Line
-from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked, Unforeseen
+from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked
 
 
 class PostgresTransaction:

@@ -129,10 +129,6 @@ class PoolRow(msgspec.Struct, frozen=True, kw_only=True):
     oldest_wait_seconds: float  # of those that are ready; 0.0: none is
 
 
-class Unforeseen(Exception):
-    """Logs or leases are not as they were thought to be; nothing was done."""
-
-
 class Transaction(Protocol):
     """The transactions of one pump, one after the other, on a connection of its own.
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from noetl.engine.commands import Key
-from noetl.stores.contract import RUNNING, Batch, Execution, HeadMoved
+from noetl.stores.contract import RUNNING, Batch, Execution, HeadMoved, Unforeseen
 from noetl.stores.shared import (
     FINAL,
     LEASED,
@@ -22,7 +22,6 @@ from noetl.stores.shared import (
     QueueChanges,
     Revoked,
     SharedStore,
-    Unforeseen,
 )
 from noetl.testing.logs import append, log_of, started
 from noetl.testing.queued import OTHER, WORKER, committed, done, fence, job, start, waiting

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from noetl.errors import Unreachable
-from noetl.stores.contract import Batch
-from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked, Unforeseen
+from noetl.stores.contract import Batch, Unforeseen
+from noetl.stores.shared import ACCEPTED, Expiry, Fence, Head, QueueChanges, Revoked
 from noetl.testing.simulator.database.calls import Caller
 from noetl.testing.simulator.database.fences import Fencing, Words, existing, fenced_rows, head_of
 from noetl.testing.simulator.database.locks import Rows, Session
