@@ -223,3 +223,29 @@ async def test_a_changed_password_makes_new_connections(guarded_url):
         assert (await failed(db, "SELECT 1")).error.kind == "auth"
         db.credentials["db"] = {"dsn": guarded_url, "password": PLANTED_SECRET}
         assert await db.value("pg_backend_pid()") == before
+
+
+@pytest.mark.parametrize(
+    "command", ["INSERT INTO single VALUES (1), (1)", "INSERT INTO single VALUES (1), (1) RETURNING n"]
+)
+async def test_a_constraint_that_is_checked_at_the_end_of_a_single_statement_fails_its_task(db, database_url, command):
+    await db.rows("CREATE TABLE IF NOT EXISTS single (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+    before = await db.value("pg_backend_pid()")
+
+    output = await db.output(command=command)
+
+    assert (output.error.kind, output.error.details["sqlstate"]) == ("db_constraint", "23505")
+    assert seen(database_url, "SELECT count(*) FROM single") == [(0,)]
+    assert await db.value("pg_backend_pid()") == before
+
+
+@pytest.mark.parametrize("command", ["COPY copied FROM STDIN", "COPY pg_class TO STDOUT"])
+async def test_a_copy_through_the_connection_is_refused_and_leaves_it_to_nobody(db, command):
+    await db.rows("CREATE TABLE IF NOT EXISTS copied (n int)")
+
+    async with asyncio.timeout(10):
+        output = await db.output(command=command)
+
+    assert output.error.kind == "type"
+    assert "copy: {" in output.error.message
+    assert await db.value("1") == 1

@@ -13,7 +13,7 @@ from noetl.testing.services import running_postgres
 from noetl.tools import postgres, postgres_pools
 from noetl.tools.postgres_database import Database
 from noetl.tools.postgres_pools import Pools
-from tests.integration.postgres_parts import backends, bench, seen
+from tests.integration.postgres_parts import backends, bench, seen, sql
 
 
 @pytest.fixture
@@ -67,6 +67,68 @@ async def test_a_lock_is_given_back_when_the_task_ends_and_not_when_the_next_beg
     await db.rows("SELECT pg_advisory_lock(43)")
 
     assert seen(database_url, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [(0,)]
+
+
+BY_A_TRIGGER = """
+CREATE TABLE watched (n int);
+CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('work_mem', '123MB', false), pg_advisory_lock(44);
+  CREATE TEMP TABLE left_behind (n int);
+  RETURN NEW;
+END $$;
+CREATE TRIGGER leaves BEFORE INSERT ON watched FOR EACH ROW EXECUTE FUNCTION leave()
+"""
+
+
+async def test_what_a_trigger_leaves_behind_is_not_left_for_the_next(db):
+    await db.rows(BY_A_TRIGGER)
+    before = await db.value("pg_backend_pid()")
+
+    await db.rows("INSERT INTO watched VALUES (1)")
+
+    assert await db.value("pg_backend_pid()") == before
+    for look in ("SET work_mem = '123MB'", "CREATE TEMP TABLE left_behind (n int)", "SELECT pg_advisory_lock(42)"):
+        expression, clean = LEFT_BEHIND[look]
+        assert await db.value(expression) == clean
+
+
+async def test_a_single_statement_and_the_cleaning_after_it_are_sent_before_either_is_answered(db, monkeypatch):
+    commands = []
+    monkeypatch.setattr(postgres_pools, "command", lambda _, text: commands.append(text))
+
+    await db.rows("SELECT pg_advisory_lock(45)")
+
+    assert await db.value("(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')") == 0
+    assert commands == []
+
+
+async def test_a_statement_that_fails_leaves_its_connection_clean_and_in_use(db):
+    before = await db.value("pg_backend_pid()")
+
+    output = await db.output(command="SELECT pg_advisory_lock(46), 1 / (SELECT count(*) FROM pg_class WHERE oid = 0)")
+
+    assert output.error.details["sqlstate"] == "22012"
+    assert await db.value("pg_backend_pid()") == before
+    assert await db.value("(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')") == 0
+
+
+@pytest.mark.parametrize("command", ["BEGIN", "START TRANSACTION READ ONLY"])
+async def test_a_transaction_that_is_opened_and_left_is_not_left_for_the_next(db, command):
+    await db.rows(command)
+
+    expression, clean = LEFT_BEHIND["BEGIN; SELECT 1"]
+    assert await db.value(expression) == clean
+    assert await db.value("current_setting('transaction_read_only')") == "off"
+
+
+async def test_a_value_that_cannot_be_sent_costs_no_connection(db):
+    before = await db.value("pg_backend_pid()")
+
+    output = await db.output(command=sql("SELECT ", 10**200, "::int"))
+
+    assert output.error is not None
+    assert await db.value("pg_backend_pid()") == before
 
 
 async def test_a_connection_that_was_killed_while_idle_is_replaced_unseen(db, database_url):

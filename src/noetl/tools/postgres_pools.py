@@ -5,8 +5,9 @@ their own. The key is what the credential holds, so a changed password makes a n
 and its connections close when they have been idle for a while.
 
 A connection is cleaned when it comes back: open transaction, settings, temporary tables, locks, cursors and prepared
-statements are gone before anyone else has it (DISCARD ALL, one round trip like any other). One that broke while it was
-idle is seen without asking the server and replaced, so a restarted server costs no task more than its own failure.
+statements are gone before anyone else has it (DISCARD ALL: a round trip of its own, or along with a task's only
+statement). One that broke while it was idle is seen without asking the server and replaced, so a restarted server costs
+no task more than its own failure.
 
 psycopg_pool is not used: it connects in the background and tells those who wait that time is up, where a wrong password
 has to be said at once and as what it is.
@@ -28,7 +29,7 @@ from noetl.clock import Clock
 from noetl.tools.postgres_database import Database
 from noetl.tools.postgres_failures import CannotConnect, connection_failure
 from noetl.tools.postgres_values import ADAPTERS
-from noetl.tools.postgres_wire import Connection, command
+from noetl.tools.postgres_wire import RESET, Connection, command, has_reset_to_come, is_reset
 
 POOLS_MAX = 64
 POOL_SIZE = 10
@@ -190,13 +191,16 @@ async def _answers(connection: Connection) -> bool:
 async def _cleaned(connection: Connection) -> bool:
     """Leave nothing of a task behind; False: the connection is of no more use."""
     status = connection.info.transaction_status
-    if status in (TransactionStatus.UNKNOWN, TransactionStatus.ACTIVE):
+    is_under_way = has_reset_to_come(connection)
+    if status == TransactionStatus.UNKNOWN or (status == TransactionStatus.ACTIVE and not is_under_way):
         return False
     try:
         async with asyncio.timeout(RESET_SECONDS_MAX):
+            if is_under_way:
+                return await is_reset(connection)
             if status != TransactionStatus.IDLE:
                 await command(connection, b"ROLLBACK")
-            await command(connection, b"DISCARD ALL")
+            await command(connection, RESET)
     except (psycopg.Error, TimeoutError):
         return False
     except asyncio.CancelledError:

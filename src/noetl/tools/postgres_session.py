@@ -6,7 +6,7 @@ server is told how long a statement may take, so that it stops even if nobody is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from psycopg.pq import TransactionStatus
 from noetl.secret import revealed
 from noetl.tools.postgres_failures import Failed
 from noetl.tools.postgres_values import bound, bound_list
-from noetl.tools.postgres_wire import Connection, answer_of
+from noetl.tools.postgres_wire import Connection, answer_of, has_reset_to_come
 from noetl.tools.sql_statements import Statement
 
 CANCEL_SECONDS_MAX: Final = 5.0
@@ -54,16 +54,19 @@ class Session:
 
     async def commit(self) -> None:
         self.statement = None
+        if has_reset_to_come(self.connection):
+            return
         if self.connection.info.transaction_status != TransactionStatus.IDLE:  # the author may have ended it
             await self.connection.execute("COMMIT")
 
-    async def answers(self, statements: Iterable[Statement], bytes_max: int, *, keeps_all: bool) -> list[Answer]:
+    async def answers(self, statements: Sequence[Statement], bytes_max: int, *, keeps_all: bool) -> list[Answer]:
         """Run statements in order. Rows are kept of the last that gives any, or of all; no more than `bytes_max`."""
         found: list[Answer] = []
         bytes_left = bytes_max
+        is_alone = self._is_autocommit and len(statements) == 1
         for statement in statements:
             self.statement = statement
-            answer, size = await self._answer(statement, bytes_left)
+            answer, size = await self._answer(statement, bytes_left, is_alone=is_alone)
             if keeps_all:
                 bytes_left -= size
             elif answer.columns is not None:
@@ -72,11 +75,11 @@ class Session:
             found.append(answer)
         return found
 
-    async def _answer(self, statement: Statement, bytes_max: int) -> tuple[Answer, int]:
+    async def _answer(self, statement: Statement, bytes_max: int, *, is_alone: bool) -> tuple[Answer, int]:
         """What a statement gave, and its size as JSON."""
         made, size = Answer(rows=[]), 0
         values = await self.values(statement)
-        async with aclosing(answer_of(self.connection, statement.text, values)) as chunks:
+        async with aclosing(answer_of(self.connection, statement.text, values, is_alone=is_alone)) as chunks:
             async for chunk in chunks:
                 made.columns = chunk.columns
                 made.affected_rows += chunk.affected_rows
