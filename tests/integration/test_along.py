@@ -11,6 +11,7 @@ from noetl.engine.commands import Report, Work
 from noetl.errors import Unreachable
 from noetl.queues.contract import ACCEPTED, STALE, Member, Room
 from noetl.stores.shared import LEASED, READY
+from noetl.testing.waiting import until
 from tests.integration.servers import Server, serving
 
 pytestmark = pytest.mark.slow
@@ -83,6 +84,27 @@ async def test_a_busy_worker_gets_it_only_if_nobody_waits(database_url: str, tmp
         along = await server.cluster.service.exchange(OTHER, [whole(second)], BUSY)
 
         assert (told.works, second.step, [one.step for one in along.works]) == ([], "second", ["third"])
+
+
+@pytest.mark.spec("RO-03")
+async def test_what_waits_already_comes_before_the_next_job_of_whoever_reports(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with serving(database_url, tmp_path, is_working=False) as server:
+        service, one = server.cluster.service, Room(free=1, is_idle=True)
+        work = await begun(server)
+        other_id = await server.start(CHAIN)  # and nobody polls
+
+        told = await service.exchange(MEMBER, [whole(work)], one)
+        [waiting] = await service.poll(MEMBER, 1, 5.0)
+        [second] = await service.poll(MEMBER, 1, 5.0)
+        await until(lambda: "default" not in server.cluster.handing._may_have)
+        along = await service.exchange(MEMBER, [whole(second)], one)
+
+        assert (told.words, told.works) == ([ACCEPTED], [])
+        assert (waiting.execution_id, waiting.step) == (other_id, "first")
+        assert (second.execution_id, second.step) == (work.execution_id, "second")
+        assert [(next_one.execution_id, next_one.step) for next_one in along.works] == [(work.execution_id, "third")]
 
 
 @pytest.mark.spec("RO-03")

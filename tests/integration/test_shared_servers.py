@@ -12,6 +12,7 @@ from noetl.engine.commands import Report
 from noetl.engine.events import NAMES, Event
 from noetl.errors import RequestError
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE, Member
+from noetl.stores.shared import LEASED
 from tests.integration.servers import Server, serving
 
 pytestmark = pytest.mark.slow
@@ -85,6 +86,9 @@ async def test_a_server_that_dies_is_missed_by_nobody(
         ids = [await one.start(LOOP, payload={"n": 1000}) for _ in range(3)]
         await two.until(lambda: _has_begun(two, ids))
 
+        for pump in one.cluster.pumps.pumps:
+            await pump.turn.acquire()  # what its worker has got is reported no more
+        await two.until(lambda: _has_leases(one, ids))
         await one.die()
 
         assert [(await two.ended(execution_id)).status for execution_id in ids] == ["success"] * 3
@@ -96,6 +100,12 @@ async def test_a_server_that_dies_is_missed_by_nobody(
 async def _has_begun(server: Server, ids: list[int]) -> bool:
     heads = await server.store.heads(ids)
     return all(head.head > 20 for head in heads.values())
+
+
+async def _has_leases(server: Server, ids: list[int]) -> bool:
+    assert server.worker is not None
+    rows = [row for execution_id in ids for row in await server.store.jobs(execution_id)]
+    return any((row.state, row.worker) == (LEASED, server.worker.name) for row in rows)
 
 
 @pytest.mark.spec("RO-03", "TK-12")

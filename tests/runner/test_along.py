@@ -6,7 +6,8 @@ import pytest
 
 from noetl.engine.commands import Report
 from noetl.errors import Forbidden
-from noetl.queues.contract import Member, Room, Told
+from noetl.queues.contract import NO_ROOM, Member, Room, Told
+from noetl.runner.worker import ALONG_SECONDS_MAX
 from noetl.testing.office import Office
 from noetl.testing.waiting import until
 from tests.runner.workers import Team, at_work, job
@@ -67,6 +68,24 @@ async def test_a_worker_that_has_nothing_else_to_do_polls_once_for_any_number_of
         assert set(office.rooms) == {Room(free=SLOTS, is_idle=True)}
         assert team.worker.slots.free == SLOTS
         await until(lambda: office.asked["poll"] > office.polls[-1])  # nothing came along: it asks again
+
+
+@pytest.mark.spec("RO-02")
+async def test_a_worker_asks_for_what_waits_longest_though_more_would_come_along(tmp_path):
+    office = Generous()
+    async with at_work(tmp_path, office=office) as team:
+        team.tool.at_once = {"one", "two"}
+        await warmed(team, office)
+        office.before_answer.clear()
+        await busy(team, 2 * SLOTS)
+        await until(lambda: len(office.rooms) == 1)
+
+        team.clock.shift_seconds += ALONG_SECONDS_MAX + 0.1
+        office.before_answer.set()
+        await until(lambda: len(team.events("step.done")) == 2 * SLOTS)
+
+        assert office.rooms[:2] == [Room(free=SLOTS, is_idle=True), NO_ROOM]
+        await until(lambda: office.asked["poll"] > office.polls[1])
 
 
 @pytest.mark.spec("RO-02")

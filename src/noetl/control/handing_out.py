@@ -135,8 +135,14 @@ class HandingOut:
 
     def reserve(self, key: Key, pool: str, guests: list[Poll] | None = None) -> Reserved | None:
         """A poll for a job that is about to be written. Guests come first: who brings back a job gets the next one in
-        its place, with the answer. All others take turns."""
-        poll = None if buggify("handout.none") else self._guest(pool, guests) or self.polls.next(pool)
+        its place, with the answer. All others take turns.
+
+        Where jobs may wait already, this one waits behind them: whoever brings one back then polls, and gets what has
+        waited longest. Else a long chain would keep its worker from all that is not its own.
+        """
+        is_next = pool not in self._may_have
+        guest = self._guest(pool, guests) if is_next else None
+        poll = None if buggify("handout.none") else guest or self.polls.next(pool, has_offers=is_next)
         if poll is None:
             return None
         poll.pending += 1
@@ -294,14 +300,20 @@ class HandingOut:
 
     async def look(self) -> None:
         """One round: whatever the pools may have, for each poll that waits."""
-        for pool in [pool for pool in self.polls.pools() if pool in self._may_have]:
+        for pool in [pool for pool in self.polls.pools() if pool in self._may_have and self.polls.has_room(pool)]:
             self._may_have.discard(pool)
             self._looked_at[pool] = self.clock.monotonic()
-            for poll in self.polls.of(pool):
-                if await self._claim(poll, pool):
-                    self.hear(pool)
-                elif not await self.store.has_ready(pool):
-                    break  # or each of a thousand idle polls would cost a claim
+            if await self._look_at(pool):
+                self.hear(pool)
+
+    async def _look_at(self, pool: str) -> bool:
+        """Claim for each poll that waits for jobs of a pool; True: there are more than these took."""
+        has_more = False
+        for poll in self.polls.of(pool):
+            has_more = await self._claim(poll, pool)
+            if not has_more and not await self.store.has_ready(pool):
+                return False  # or each of a thousand idle polls would cost a claim
+        return has_more and await self.store.has_ready(pool)
 
     async def _claim(self, poll: Poll, pool: str) -> bool:
         """Claim for one poll; True: there may be more."""

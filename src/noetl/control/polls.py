@@ -55,15 +55,20 @@ class Polls:
             if poll.room > 0 and self.waits(poll):
                 yield poll
 
-    def next(self, pool: str) -> Poll | None:
-        """The one whose turn it is to get a job."""
+    def has_room(self, pool: str) -> bool:
+        """Whether one of them could get a job now: those that something is under way for may be full."""
+        return next(self.of(pool), None) is not None
+
+    def next(self, pool: str, *, has_offers: bool = True) -> Poll | None:
+        """The one whose turn it is to get a job; offers count only if nobody else waits."""
         polls = self._waiting.get(pool)
         for _ in range(len(polls) if polls else 0):
             poll = polls[0]  # type: ignore[index]  # there is one
             polls.rotate(-1)  # type: ignore[union-attr]  # as above
             if poll.room > 0:
                 return poll
-        return next((offer for offer in self._offers.get(pool, ()) if offer.room > 0), None)
+        offers = self._offers.get(pool, ()) if has_offers else ()
+        return next((offer for offer in offers if offer.room > 0), None)
 
     def begin(self, member: Member, free: int) -> Poll | None:
         """A poll for up to `free` jobs of the member's pool, which may get some from now on; None: it gets none."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -33,6 +34,7 @@ log = logging.getLogger("noetl.runner")
 
 JOBS_MAX = 10_000  # held at once, those that wait without a slot among them; more than that if there are more slots
 AHEAD_SECONDS_MAX = 0.02  # that jobs may run one after another before others have their turn
+ALONG_SECONDS_MAX = 1.0  # that jobs may come along before a poll: only a poll gives what waits longest
 TURNS_BEFORE_POLL = 4  # of the event loop: what is to be reported goes first, and may bring jobs along
 KNOWN_MAX = 64  # playbooks at hand
 RELEASES_MAX = 3  # attempts to give a job back: then its lease runs out by itself
@@ -78,6 +80,7 @@ class Worker(Holding):
         self._takes_along = False
         self._turns_to_report = 0  # so long a report is about to go, and may promise room
         self._asked = 0  # jobs that a poll is under way for
+        self._asked_at = -math.inf  # when the last poll was sent
         self._offered = 0  # and those for which there is room promised with reports that are under way
         self._finished: list[Job] = []  # at their end, and not reported yet
         self._known: dict[str, Playbook] = {}
@@ -93,7 +96,7 @@ class Worker(Holding):
         pauses, is_answered = self._pauses(), True
         while (free := await self._free()) > 0:
             sent_at = self.clock.monotonic()
-            self._asked = free
+            self._asked, self._asked_at = free, sent_at
             try:
                 works = await self.transport.poll(self.name, free)
             except UNANSWERED as error:
@@ -153,9 +156,13 @@ class Worker(Holding):
     def room(self) -> Room:
         """See `queues.contract.Taker`."""
         self._turns_to_report = 0
-        free = 0 if self._stopping.is_set() else max(0, self._room())
+        free = 0 if self._stopping.is_set() or self._is_poll_due() else max(0, self._room())
         self._offered += free
         return Room(free=free, is_idle=all(job.report is not None for job in self._jobs.values())) if free else NO_ROOM
+
+    def _is_poll_due(self) -> bool:
+        """Whether a chain of steps has gone on for so long that whatever waits for a worker comes first."""
+        return not self._asked and self.clock.monotonic() - self._asked_at > ALONG_SECONDS_MAX
 
     def arrived(self, room: Room, works: list[Work], sent_at: float) -> None:
         self._offered -= room.free
