@@ -8,6 +8,7 @@ from noetl.engine.commands import Report
 from noetl.errors import Forbidden
 from noetl.queues.contract import NO_ROOM, Member, Room, Told
 from noetl.runner.worker import ALONG_SECONDS_MAX
+from noetl.testing.clocks import ShiftedClock
 from noetl.testing.office import Office
 from noetl.testing.waiting import until
 from tests.runner.workers import Team, at_work, job
@@ -148,3 +149,39 @@ async def test_what_comes_along_when_the_worker_stops_goes_back(tmp_path):
         assert office.leases == {}
         assert len(office._ready["default"]) == SLOTS
         assert len(team.events("step.done")) == SLOTS
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_tool_that_answers_in_the_moment_of_parting_keeps_nobody(tmp_path, monkeypatch, turns):
+    office, late = Generous(), asyncio.Event()
+    async with at_work(tmp_path, office=office) as team:
+        team.tool.at_once = {"one", "two"}
+        await warmed(team, office)
+        team.tool.at_once, team.tool.promised = set(), {"one"}
+        team.worker.take_along(team.transport)
+        office.before_answer.clear()
+        await team.give()
+        await until(lambda: len(office.rooms) == 1)  # that it has begun: nobody answers
+
+        monkeypatch.setattr(team.worker, "clock", Stopped(late))
+        draining = asyncio.ensure_future(team.worker.drain(1.0))
+        await until(lambda: team.worker.is_stopping)
+        late.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        team.tool.open("one")
+        async with asyncio.timeout(5.0):
+            await draining
+
+        assert team.worker.jobs == 0
+
+
+class Stopped(ShiftedClock):
+    """Sleeps end when the test says so."""
+
+    def __init__(self, late: asyncio.Event) -> None:
+        super().__init__()
+        self._late = late
+
+    async def sleep(self, seconds: float) -> None:
+        await self._late.wait()

@@ -204,7 +204,7 @@ class Worker(Holding):
     def _go_on(self, job: Job, answer: asyncio.Future[Any]) -> None:
         del self._tasks[answer]
         job.task, execution, is_held = None, job.execution, self._is_held(job)
-        is_stopped = answer.cancelled() and (self._parting or self._is_abandoned)
+        is_stopped = self._parting or self._is_abandoned
         if is_stopped or not is_held or execution is None:
             self._end(job)
             self._leave([job] if is_held else [])
