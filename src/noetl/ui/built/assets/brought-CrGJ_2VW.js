@@ -1,0 +1,1 @@
+var e=null,t=new Set;function n(n){e=n;for(let e of t)e()}function r(){let t=e;return e=null,t}function i(e){return t.add(e),()=>t.delete(e)}export{r as n,i as r,n as t};

@@ -1,0 +1,1 @@
+var e=2n**62n;function t(t){return/^\d{1,19}$/.test(t)&&BigInt(t)>=e}export{t};

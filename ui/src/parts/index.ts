@@ -1,0 +1,20 @@
+/** What pages are made of. `import { Page, Status, Table } from "@/parts"`. */
+export { Button, ButtonLink } from "./Button";
+export { Command, CommandLine } from "./Command";
+export { Copy } from "./Copy";
+export { type PaletteCommand, registerCommands, useCommands } from "./commands";
+export { Data, DataTable } from "./DataTable";
+export { Dialog, Drawer } from "./Dialog";
+export * as format from "./format";
+export { Icon, type IconName } from "./icons";
+export { Json } from "./Json";
+export { Facts, Field, Page, Section } from "./Page";
+export { Asked, Empty, Failure, Loading } from "./States";
+export { Status } from "./Status";
+export { useShortcut } from "./shortcuts";
+export { IS_LIVE, lookOf, type Tone } from "./statuses";
+export { type Column, type Selection, Table } from "./Table";
+export { type Tab, Tabs } from "./Tabs";
+export { Duration, Time, useNow } from "./Time";
+export { useDark } from "./theme";
+export { toast } from "./toasts";
