@@ -5,11 +5,12 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
+PACKAGES := ui/node_modules/.package-lock.json
 SHARES := --dist loadgroup --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: compiling what they import takes longer than they do
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt conformance conformance-check bench gate sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
+.PHONY: help demo test ui ui-check check fmt conformance conformance-check bench gate sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,12 +19,24 @@ demo: $(VENV)/.core ## check and run the example playbooks; installs what NoETL 
 	$(BIN)/noetl check examples/*.yaml
 	@$(PY) scripts/demo.py
 
-test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS and an S3-style server included
+test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS, an S3-style server and Chromium included
+	@$(PY) scripts/browser.py
 	$(PY) -m pytest -n $$(($(JOBS) + 1)) $(SHARES) $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
 	$(PY) -m tests.simulation.run --seeds 1000 --base 1 --pairs 20 --mutants --covered-from 5000 --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
+
+ui: $(PACKAGES) ## build the web pages into the package; needs Node 20.19 or newer
+	npm --prefix ui run build
+
+ui-check: $(PACKAGES) $(VENV)/.dev ## check the web pages: lint, types, tests, weight, and that what is committed is what is built
+	npm --prefix ui run check
+	node ui/scripts/types.mjs --check
+	npm --prefix ui run test
+	NOETL_UI_OUT=$(CURDIR)/build/ui npm --prefix ui run build
+	diff -r build/ui src/noetl/ui/built || { echo "the built pages differ from their source: make ui, and commit" >&2; exit 1; }
+	npm --prefix ui run size
 
 check: $(VENV)/.dev ## format, lint, strict types, rooms and fast tests: what to run before a commit
 	$(BIN)/ruff format --check .
@@ -91,8 +104,14 @@ lock: $(VENV)/.dev ## write uv.lock anew after a change of dependencies in pypro
 	$(BIN)/uv lock
 
 clean: ## remove .venv and everything else that these commands made
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist ui/node_modules
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What the web pages are built with: exactly what ui/package-lock.json names.
+$(PACKAGES): ui/package-lock.json
+	@command -v npm >/dev/null || { echo "the web pages are built with Node 20.19 or newer; npm is not there" >&2; exit 1; }
+	npm --prefix ui ci
+	@touch $@
 
 # Installation. Each stamp is younger than what it was made from, so a second run does nothing.
 # uv takes the exact set of uv.lock, hashes included, in a few seconds. Where it cannot run (no build for the platform, an index

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from noetl.dsl.kinds import Field, Kind
+from noetl.dsl.kind_pages import kind_page
 from noetl.dsl.pages import all_pages, as_markdown
 from noetl.tools.registry import declarations
 
@@ -43,43 +43,9 @@ def rule_pages() -> dict[str, str]:
 def kind_pages() -> dict[str, str]:
     index = ["# Tool kinds", "", "What a task can do: its `kind`.", "", "| kind | does |", "|---|---|"]
     index += [f"| [{name}]({name}.md) | {declarations[name].summary} |" for name in declarations]
-    found = {f"tools/{name}.md": kind_page(declarations[name]) for name in declarations}
+    guides = {name: (GUIDES / f"{name}.md").read_text("utf-8") for name in declarations}
+    found = {f"tools/{name}.md": kind_page(declarations[name], guides[name]) for name in declarations}
     return {**found, "tools/README.md": "\n".join(index) + "\n"}
-
-
-def kind_page(kind: Kind) -> str:
-    lines = [f"# kind: {kind.name}", "", kind.summary, ""]
-    if kind.extra:
-        lines += [f'Needs: `pip install "noetl[{kind.extra}]"`.', ""]
-    lines += [(GUIDES / f"{kind.name}.md").read_text("utf-8").strip(), ""]
-    lines += field_table("Fields", "Written under `input`, or on the task itself.", kind.fields)
-    groups = [
-        *(("At least one of", group) for group in kind.one_of),
-        *(("At most one of", group) for group in kind.at_most_one_of),
-    ]
-    lines += [f"{words}: {', '.join(f'`{name}`' for name in group)}.\n" for words, group in groups]
-    lines += field_table(
-        "Knobs", f"Written under the task's `spec`, or as defaults under any `spec.{kind.name}`.", kind.knobs
-    )
-    lines += ["## Output", "", f"`output.data` is {kind.result}." if kind.result else "", ""]
-    if kind.helper:
-        names = ", ".join(f"`output.{kind.helper}.{name}`" for name in kind.helper_fields)
-        lines += [f"Besides: {names}.", ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def field_table(title: str, words: str, fields: tuple[Field, ...]) -> list[str]:
-    if not fields:
-        return []
-    rows = [
-        f"| `{field.name}` | {types_of(field)} | {field.doc}{' Required.' if field.required else ''} |"
-        for field in fields
-    ]
-    return [f"## {title}", "", words, "", "| name | type | meaning |", "|---|---|---|", *rows, ""]
-
-
-def types_of(field: Field) -> str:
-    return " or ".join(f"`{choice}`" for choice in field.choices) or " or ".join(field.types)
 
 
 def main() -> int:

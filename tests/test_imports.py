@@ -71,6 +71,9 @@ EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
     ("show", "last"): (LOOKING, STORE),
     ("events", "last"): (LOOKING, RUNNING),
     ("replay", "last"): (READING, RUNNING),
+    ("why", "last", "start"): (READING, RUNNING),
+    ("eval", "last", "ctx.greeting"): (READING, RUNNING),
+    ("export", "last", "--output", "-"): (READING, RUNNING),
     ("catalog", "list"): (READING, RUNNING),
     ("sweep", "--dry-run"): (READING, RUNNING),
     ("schedule", "list"): (READING | {"cronsim"}, RUNNING),
@@ -78,10 +81,11 @@ EXECUTION_ROWS: dict[tuple[str, ...], tuple[set[str], set[str]]] = {
     ("token", "list"): (LOOKING, RUNNING),
     ("server", "--help"): (LOOKING, set()),
     ("worker", "--help"): (LOOKING, set()),
+    ("ui", "--help"): (LOOKING, set()),
     ("doctor",): (LOOKING, RUNNING | {"http", "email"}),  # no driver, unless there is something to ask with it
     ("keychain", "list"): (LOOKING, RUNNING),  # no key is needed for it, so no cryptography
 }
-ANSWERS = {"resume", "cancel", "signal"}  # they refuse what has ended, so there is nothing to start here
+ANSWERS = {"resume", "rerun", "cancel", "signal", "import"}  # they need an execution, and there is none here
 SLOW = frozenset(
     "asyncio concurrent ctypes email http logging multiprocessing pydoc selectors socket sqlite3 ssl subprocess "
     "unittest urllib.request xml".split()

@@ -19,11 +19,13 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "noetl"
 
 BASE = tuple(
-    "errors ids traceparent clock config references secret sql json_schema writes logs buggify expressions".split()
+    "errors ids traceparent clock config references secret sql json_schema writes wording logs buggify "
+    "expressions".split()
 )
 ROLES = tuple(
     "server running safekeeping proving asking embedded worker clictl checkup tracing serving api_parts remote issuing "
-    "working scheduling starts access chance workforces cluster cluster_host embedded_host hosting lasting".split()
+    "working scheduling showing starts access chance workforces cluster cluster_host embedded_host hosting lasting "
+    "reviewing".split()
 )
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)
@@ -58,6 +60,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "stores.contract",
         "results.contract",
         "engine.events",
+        "ui",  # files, by their names
     ),
     "ui": (),
     "cli": (*BASE, "dsl", "tools.registry", *ROLES),

@@ -11,7 +11,8 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
                   puts the API on a socket; lasting.py is the event loop of all that lasts
     working/      worker processes of a cluster, and what supervises them
     issuing  scheduling  safekeeping  proving  asking   what the command line asks of a store on this machine: tokens,
-                  schedules, credentials (kept, tried), executions of another process; remote/ asks a server instead
+                  schedules, credentials (kept, tried), executions of another process; reviewing explains executions;
+                  remote/ asks a server instead; showing sends a browser to the pages
     checkup/  daemons/   how everything is (noetl doctor); pid files, log files, programs that go on by themselves
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
@@ -29,8 +30,8 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
     testing/      shared by our tests and plugin authors': contract suites, builders, clocks, services
-    errors  config  expressions  references  secret  sql  json_schema  writes  ids  traceparent  clock  logs  buggify
-                  below everything; the last is where a simulator makes the rest behave unusually
+    errors  config  expressions  references  secret  sql  json_schema  writes  wording  ids  traceparent  clock  logs
+    buggify       below everything; the last is where a simulator makes the rest behave unusually
 
 Not every room is furnished yet. Which room may import which is a table in tests/test_rooms.py, and is checked there.
 """

@@ -6,6 +6,7 @@ keychain, as the API asks for it.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,22 +14,36 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from noetl import proving
+from noetl.api.checks import queue_check, store_check, workers_check
 from noetl.api.parts import Check, MetricsPage, Parts
 from noetl.clock import Clock
 from noetl.config import Settings
+from noetl.control.catalog import Catalog
+from noetl.control.changes import Changes
 from noetl.control.intake import Observer as Committed
+from noetl.control.log_heads import Tags
+from noetl.control.log_lines import LogLines
 from noetl.control.metrics import NOTHING, Meters
+from noetl.control.projected import Projected
 from noetl.control.requests import Nobody
+from noetl.control.tallies import Tallies
+from noetl.control.usage import Usage
+from noetl.control.viewings import (
+    Viewings,
+    catalog_with_viewings,
+    results_without_viewings,
+    store_with_viewings,
+)
 from noetl.control.watching import Watching
 from noetl.embedded import Embedded
 from noetl.engine.events import Event
-from noetl.errors import NoetlError, RequestError
+from noetl.errors import RequestError
 from noetl.identity.tokens import Tokens
 from noetl.keychain.kinds import kind_named, shortfall, unknown_fields
 from noetl.keychain.local import stored_credentials
 from noetl.keychain.stored import Credential, StoredCredentials
 from noetl.keychain.strongbox import Row
-from noetl.stores.contract import Store
+from noetl.reviewing import explainer_of
 from noetl.workforces import OwnWorkforce, RosterWorkforce
 
 if TYPE_CHECKING:  # a server of one machine does without
@@ -82,14 +97,25 @@ class HomeVault:
         return dict(msgspec.structs.asdict(proof))
 
 
-async def store_check(store: Store, clock: Clock) -> Check:
-    """Whether the store answers, and how fast."""
-    began = clock.monotonic()
-    try:
-        await store.executions(1)
-    except NoetlError as error:
-        return Check(name="store", is_ok=False, detail=str(error), seconds=clock.monotonic() - began)
-    return Check(name="store", is_ok=True, detail=store.name, seconds=clock.monotonic() - began)
+def looking(watching: Watching, catalog: Catalog) -> dict[str, Any]:
+    """The parts that look on."""
+    store, clock = watching.store, watching.clock
+    return {
+        "watching": watching,
+        "changes": Changes(clock, watching.listeners, watching.statuses),
+        "tallies": Tallies(store, clock),
+        "usage": Usage(store, catalog.kinds, asyncio.to_thread),
+    }
+
+
+def over_time(watching: Watching, viewings: Viewings, tags: Tags | None = None) -> dict[str, Any]:
+    """What shows executions over time, exported ones that were brought here included."""
+    projected = Projected(watching.store, watching.clock, tags, viewings.ledger)
+    return {
+        "projected": projected,
+        "lines": LogLines(watching.store, projected, watching),
+        "viewings": viewings,
+    }
 
 
 def embedded_parts(
@@ -105,23 +131,36 @@ def embedded_parts(
     `telling` is the observer that it was made with; `metrics` makes the page of numbers (`control.prometheus`).
     """
 
-    async def health() -> list[Check]:
-        return [await store_check(embedded.store, embedded.clock)]
+    workforce = OwnWorkforce(embedded)
 
-    telling.watching = watching = Watching(embedded.store, embedded.clock)
+    async def health() -> list[Check]:
+        clock = embedded.clock
+        return [
+            await store_check(embedded.store, clock),
+            queue_check(is_up=None),
+            await workers_check(workforce, clock),
+        ]
+
+    viewings = Viewings(embedded.clock)
+    store = store_with_viewings(embedded.store, viewings)
+    catalog = catalog_with_viewings(embedded.catalog, viewings)
+    read_result = results_without_viewings(embedded.access.read_by)
+    telling.watching = watching = Watching(store, embedded.clock)
     return Parts(
         settings=embedded.settings,
         clock=embedded.clock,
-        store=embedded.store,
-        catalog=embedded.catalog,
+        store=store,
+        catalog=catalog,
         desk=embedded.desk,
         authority=tokens,
-        watching=watching,
-        read_result=embedded.access.read_by,
+        **looking(watching, catalog),
+        **over_time(watching, viewings),
+        read_result=read_result,
         health=health,
         vault=HomeVault(embedded.settings, embedded.clock),
-        workforce=OwnWorkforce(embedded),
+        workforce=workforce,
         tokens=tokens,
+        explainer=explainer_of(store, catalog, embedded.clock, read_result),
         meters=meters,
         metrics=metrics,
     )
@@ -132,27 +171,36 @@ def cluster_parts(
 ) -> Parts:
     """The parts of the API over a server of a cluster."""
 
+    workforce = RosterWorkforce(server)
+
     async def health() -> list[Check]:
-        checks = [await store_check(server.store, server.clock)]
-        if link is not None:
-            checks.append(Check(name="queue", is_ok=link.is_up, detail="" if link.is_up else "NATS is not reached now"))
-        return checks
+        return [
+            await store_check(server.store, server.clock),
+            queue_check(is_up=None if link is None else link.is_up),
+            await workers_check(workforce, server.clock),
+        ]
 
     async def heads(ids: Any) -> dict[int, int]:
         return {head.id: head.head for head in (await server.store.heads(ids)).values()}
 
-    telling.watching = watching = Watching(server.store, server.clock, heads)
+    viewings = Viewings(server.clock)
+    store = store_with_viewings(server.store, viewings)
+    catalog = catalog_with_viewings(server.catalog, viewings)
+    read_result = results_without_viewings(server.access.read_by)
+    telling.watching = watching = Watching(store, server.clock, heads)
     return Parts(
         settings=settings,
         clock=server.clock,
-        store=server.store,
-        catalog=server.catalog,
+        store=store,
+        catalog=catalog,
         desk=server.desk,
         authority=server.tokens,
-        watching=watching,
-        read_result=server.access.read_by,
+        **looking(watching, catalog),
+        **over_time(watching, viewings, server.store),
+        read_result=read_result,
         health=health,
         vault=vault,
-        workforce=RosterWorkforce(server),
+        workforce=workforce,
         tokens=server.tokens,
+        explainer=explainer_of(store, catalog, server.clock, read_result, server.store),
     )

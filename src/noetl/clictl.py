@@ -42,8 +42,14 @@ __all__ = ["SERVER", "WORKER", "Post", "servers", "workers"]  # what the verbs u
 # --- in the foreground -----------------------------------------------------------------------------------------------
 
 
-def run_server(settings: Settings, *, pid_file: Path | None = None, log_file: Path | None = None) -> int:
-    """Be a server until a signal ends it."""
+def run_server(
+    settings: Settings,
+    *,
+    pid_file: Path | None = None,
+    log_file: Path | None = None,
+    on_ready: Callable[[str], None] | None = None,
+) -> int:
+    """Be a server until a signal ends it; `on_ready` is told its address once it answers."""
     from noetl.hosting import serve_forever
 
     prepare_home(settings)
@@ -57,6 +63,8 @@ def run_server(settings: Settings, *, pid_file: Path | None = None, log_file: Pa
             held[0].claim(f"the server on port {port}", __version__, facts)
         held[0].tell({"url": url, "port": int(port)})
         say(settings, f"the server listens at {url}", {})
+        if on_ready is not None:
+            on_ready(url)
 
     held: list[PidFile] = []
     with writing_to(log_file) if log_file else nullcontext(), releasing(held):

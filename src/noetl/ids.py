@@ -7,9 +7,16 @@ iteration        4097:3:17         run and index
 task run         4097:3:17:fetch:2 and label and visit; index -1: no loop
 idempotency key  4097:3:17:fetch:2.0   and the attempts before it that got a definite answer
 for other systems  d4296c….4097:3:17:fetch:2.0   the trace before it: the counters of another store may be the same
+viewing          from 2^62 on: an exported execution that a server holds for a while; no store ever counts so far
 """
 
 from __future__ import annotations
+
+VIEWING_ID_MIN = 2**62
+
+
+def is_viewing(execution_id: int) -> bool:
+    return execution_id >= VIEWING_ID_MIN
 
 
 def event_id(execution_id: int, seq: int) -> str:

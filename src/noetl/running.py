@@ -16,7 +16,7 @@ from noetl.config import Settings
 from noetl.control import reading, replaying
 from noetl.control.catalog import Loaded
 from noetl.control.inbox import Request
-from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
+from noetl.control.requests import Nobody, Observer, RerunRequest, RunRequest, RunResult
 from noetl.embedded import Embedded, embedded, inbox_folder, results_folder
 from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
@@ -44,6 +44,19 @@ def resume(settings: Settings, execution_id: int, observer: Observer, wait_secon
 
     async def begin(parts: Embedded) -> tuple[int, Loaded]:
         return execution_id, await parts.resume(execution_id)
+
+    return asyncio.run(_run(settings, observer, wait_seconds, begin))
+
+
+def rerun(settings: Settings, request: RerunRequest, observer: Observer, wait_seconds: float = 0.0) -> RunResult:
+    """Run an execution again, from any point of its log, to its end."""
+    from noetl.control.rerun import rerun as forked
+
+    async def begin(parts: Embedded) -> tuple[int, Loaded]:
+        started = await forked(parts.desk, parts.access.read_by, request)
+        if not started.is_new:
+            return started.execution_id, await parts.resume(started.execution_id)
+        return started.execution_id, started.loaded
 
     return asyncio.run(_run(settings, observer, wait_seconds, begin))
 
@@ -134,6 +147,21 @@ def register(settings: Settings, request: RunRequest) -> dict[str, Any]:
     return asyncio.run(registered())
 
 
+def import_file(settings: Settings, data: bytes, wait_seconds: float) -> dict[str, Any]:
+    """Keep an exported execution as a finished record."""
+    from noetl.control.brought import brought
+    from noetl.control.importing import imported
+
+    async def kept() -> dict[str, Any]:
+        async with embedded(settings, Nobody(), wait_seconds) as parts:
+            found = brought(data, 0, parts.catalog.kinds, parts.clock.monotonic)
+            made = await imported(parts.store, parts.catalog, found, parts.desk.new_id)
+            row = await reading.row_of(parts.store, made.row.id)
+            return {**reading.listed_row(row), "events": row.head, "is_new": made.is_new}
+
+    return asyncio.run(kept())
+
+
 def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool) -> dict[str, Any]:
     """Remove stored results that nothing needs any more; `keep_days` instead of what the settings say.
 
@@ -143,7 +171,7 @@ def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alo
     from noetl.stores.opening import opened_store
 
     async def swept() -> Swept:
-        results = _results_of(settings, is_alone=is_alone)
+        results = results_of(settings, is_alone=is_alone)
         rule = retention.Rule(keep_seconds=_seconds(settings.results_keep_days if keep_days is None else keep_days))
         try:
             async with opened_store(settings, is_changing=False) as store:
@@ -154,7 +182,7 @@ def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alo
     return {**asyncio.run(swept())._asdict(), "dry_run": is_dry_run}
 
 
-def _results_of(settings: Settings, *, is_alone: bool) -> Stores:
+def results_of(settings: Settings, *, is_alone: bool) -> Stores:
     """Where results are kept: beside the store, or where the servers of a cluster keep them."""
     if not settings.is_shared:
         return Stores(results_folder(settings), settings.results_stores, is_alone=is_alone)

@@ -15,6 +15,7 @@ from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.dsl.schedule_documents import schedules_of
 from noetl.dsl.trigger_documents import triggers_of
+from noetl.errors import RequestError
 from noetl.starting.triggers import Triggers
 from noetl.stores.opening import opened_store
 
@@ -50,6 +51,14 @@ class OwnSchedules:
 
     def resume(self, name: str) -> dict[str, Any]:
         return self._ask(lambda schedules: schedules.resume(name), is_changing=True)
+
+    def run(self, name: str) -> dict[str, Any]:
+        """Servers start what schedules ask for; this process would end before its execution does."""
+        self.shown(name, 1)  # one that is not there is said first
+        raise RequestError(
+            f'schedule "{name}" is run by a server, and none was named: say --server URL, or run its playbook here '
+            "with noetl run"
+        )
 
     def remove(self, name: str) -> None:
         return self._ask(lambda schedules: schedules.remove(name), is_changing=True)

@@ -6,23 +6,29 @@ it works while another process runs. Running and changing are in `running.py`, t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from noetl.clock import SystemClock
 from noetl.config import Settings
 from noetl.control import reading
-from noetl.control.requests import Observer, RunRequest, RunResult
+from noetl.control.requests import Observer, RerunRequest, RunRequest, RunResult
 from noetl.engine.events import Event
 from noetl.errors import UnknownPlaybook
 from noetl.projections.notices import Notice, notices
 from noetl.projections.progress import Children, Progress, Step
+from noetl.projections.sentences import sentence
 from noetl.stores.sqlite import SqliteStore
 
+if TYPE_CHECKING:
+    from noetl.control.exported import ExportedFile
+
 __all__ = ["Children", "Event", "Notice", "Observer", "Progress", "RunRequest", "RunResult", "Step", "notices"]
-__all__ += ["cancel", "catalog_list", "catalog_register", "catalog_show", "events", "follow", "list_executions"]
-__all__ += ["replay", "resume", "run", "show", "signal", "sweep", "verify"]
+__all__ += ["cancel", "catalog_list", "catalog_register", "catalog_show", "events", "export", "follow", "import_file"]
+__all__ += ["list_executions", "replay", "resume", "run", "sentence", "show", "signal", "sweep", "verify"]
+__all__ += ["RerunRequest", "evaluate", "rerun", "why"]
+NO_FILTERS: Mapping[str, Any] = {}
 Found = TypeVar("Found")
 
 
@@ -41,6 +47,13 @@ def resume(settings: Settings, execution_id: int, observer: Observer, wait_secon
     from noetl import running
 
     return running.resume(settings, execution_id, observer, wait_seconds)
+
+
+def rerun(settings: Settings, request: RerunRequest, observer: Observer, wait_seconds: float = 0.0) -> RunResult:
+    """Run an execution again, from any point of its log."""
+    from noetl import running
+
+    return running.rerun(settings, request, observer, wait_seconds)
 
 
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
@@ -63,6 +76,13 @@ def catalog_register(
 
     request = RunRequest(data=data, name=name, folder=folder, is_legacy=is_legacy, is_upstream=is_upstream)
     return running.register(settings, request)
+
+
+def import_file(settings: Settings, data: bytes, wait_seconds: float = 0.0) -> dict[str, Any]:
+    """Keep an exported execution as a finished record."""
+    from noetl import running
+
+    return running.import_file(settings, data, wait_seconds)
 
 
 def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool = False) -> dict[str, Any]:
@@ -121,8 +141,12 @@ def _iterated(settings: Settings, drive: Drive, make: Callable[[SqliteStore], As
         drive(opening.__aexit__(None, None, None))
 
 
-def list_executions(settings: Settings, limit: int, status: str | None = None) -> list[dict[str, Any]]:
-    return _read(settings, lambda store: reading.listed(store, limit, status))
+def list_executions(settings: Settings, limit: int, filters: Mapping[str, Any] = NO_FILTERS) -> list[dict[str, Any]]:
+    """`filters`: by the words of `control.filters`, times in seconds since 1970."""
+    from noetl.control.filters import Filters, wanted_of
+
+    wanted = wanted_of(Filters(**filters))
+    return _read(settings, lambda store: reading.listed(store, limit, wanted)) if wanted else []
 
 
 def show(settings: Settings, execution_id: int) -> dict[str, Any]:
@@ -142,6 +166,16 @@ def follow(settings: Settings, execution_id: int, after: int = 0) -> Iterator[di
         yield from _iterated(settings, runner.run, lambda store: reading.followed(store, execution_id, after, clock))
 
 
+def export(settings: Settings, execution_id: int) -> ExportedFile:
+    """An execution as one file."""
+    from noetl.control.exported import ExportedFile, exported, file_name
+
+    row = _read(settings, lambda store: reading.row_of(store, execution_id))
+    now = SystemClock().now()
+    pieces = _iterated(settings, _driven, lambda store: exported(store, execution_id, now))
+    return ExportedFile(file_name(row), pieces)
+
+
 def replay(settings: Settings, execution_id: int, at: int | None) -> dict[str, Any]:
     from noetl.control.replaying import state_at
 
@@ -152,6 +186,22 @@ def verify(settings: Settings, execution_id: int) -> dict[str, Any]:
     from noetl.control.verify import verify as verified
 
     return _read(settings, lambda store: verified(store, execution_id))
+
+
+def why(settings: Settings, execution_id: int, step: str) -> dict[str, Any]:
+    """Why a step ran, or did not."""
+    from noetl import reviewing
+
+    return reviewing.why(settings, execution_id, step)
+
+
+def evaluate(
+    settings: Settings, execution_id: int, expression: str, at: int | None, place: dict[str, Any]
+) -> dict[str, Any]:
+    """What an expression gives at an event; `place`: step, run, iteration, task, those that are given."""
+    from noetl import reviewing
+
+    return reviewing.evaluate(settings, execution_id, expression, at, place)
 
 
 def catalog_list(settings: Settings) -> list[dict[str, Any]]:

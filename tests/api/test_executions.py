@@ -124,7 +124,7 @@ async def test_each_document_is_the_one_that_the_command_line_prints(api):
     assert (await api.ask("GET", f"{where}/summary"))[1] == await reading.summary(store, number, ["start"])
     assert (await api.ask("GET", f"{where}/state?at=3"))[1] == as_json(await state_at(store, number, 3))
     assert (await api.ask("GET", f"{where}/verify"))[1]["is_equal"] is True
-    assert (await api.ask("GET", EXECUTIONS))[1]["executions"] == await reading.listed(store, 10, None)
+    assert (await api.ask("GET", EXECUTIONS))[1]["executions"] == await reading.listed(store, 10)
 
 
 async def test_events_come_in_pages_that_together_are_the_log(api):

@@ -2,6 +2,8 @@
 
 import json
 
+from noetl.api import keychain
+from tests.control.parts import text_of
 from tests.stores.unpacked import unpacked
 
 SECRET = "correct-horse-battery-staple"
@@ -16,7 +18,7 @@ async def test_what_is_stored_can_be_used_and_listed_and_not_read(api, tmp_path)
     _, proof = await api.ask("POST", f"{KEYCHAIN}/orders_api/test", {})
 
     assert (kept["name"], kept["kind"], kept["version"], kept["fields"]) == ("orders_api", "bearer", 1, ["token"])
-    assert listed == {"credentials": [replaced]}
+    assert listed["credentials"] == [{**replaced, "is_stored": True, "used_by": [], "uses": 0}]
     assert (replaced["version"], proof["is_ok"]) == (2, True)
     assert SECRET not in json.dumps([kept, replaced, listed, proof])
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and SECRET.encode() in unpacked(file)]
@@ -28,7 +30,7 @@ async def test_a_name_may_hold_a_slash(api):
     status, _ = await api.ask("DELETE", f"{KEYCHAIN}/team%2Forders")
 
     assert status == 204
-    assert (await api.ask("GET", KEYCHAIN))[1] == {"credentials": []}
+    assert (await api.ask("GET", KEYCHAIN))[1] == {"credentials": [], "missing": []}
 
 
 async def test_what_is_not_there_cannot_be_removed_or_tried(api):
@@ -69,3 +71,85 @@ async def test_who_stores_and_removes_is_in_the_log(api, tmp_path):
     lines = [json.loads(line) for line in (tmp_path / "noetl.log").read_text().splitlines()]
     deeds = [(line["deed"], line["credential"]) for line in lines if line.get("credential")]
     assert deeds == [("credential_stored", "orders_api"), ("credential_removed", "orders_api")]
+
+
+# --- who uses what ---------------------------------------------------------------------------------------------------
+
+NEEDY = """
+keychain:
+  - {{name: {name}, kind: bearer}}
+  - {{name: remote_{name}, kind: bearer, provider: vault, path: secret/a}}
+workflow: [{{step: start, tool: {{kind: noop}}}}]
+"""
+PLAIN = "workflow: [{step: start, tool: {kind: noop}}]"
+
+
+async def register(api, name, body):
+    status, found = await api.ask("POST", "/api/v1/catalog", {"text": text_of(body, name).decode()})
+    assert status == 201, found
+
+
+async def used(api, role="author"):
+    _, listed = await api.ask("GET", KEYCHAIN, role=role)
+    stored = {row["name"]: row["used_by"] for row in listed["credentials"]}
+    missing = {row["name"]: row["used_by"] for row in listed["missing"]}
+    return stored, missing
+
+
+async def test_credentials_tell_which_playbooks_declare_them_in_their_newest_version(api):
+    await api.ask("PUT", f"{KEYCHAIN}/orders_api", BODY)
+    for path in ("team/a", "team/b"):
+        await register(api, path, NEEDY.format(name="orders_api"))
+    await register(api, "team/c", NEEDY.format(name="stock"))
+    before = await used(api)
+    await register(api, "team/b", PLAIN)
+    await register(api, "team/c", NEEDY.format(name="other"))
+
+    after = await used(api)
+
+    assert before == (
+        {"orders_api": ["team/a", "team/b"]},
+        {"remote_orders_api": ["team/a", "team/b"], "remote_stock": ["team/c"], "stock": ["team/c"]},
+    )
+    assert after == (
+        {"orders_api": ["team/a"]},
+        {"other": ["team/c"], "remote_orders_api": ["team/a"], "remote_other": ["team/c"]},
+    )
+
+
+async def test_what_nobody_stored_tells_its_kind_and_whom_to_ask_instead(api):
+    await register(api, "a", NEEDY.format(name="stock"))
+
+    _, listed = await api.ask("GET", KEYCHAIN, role="author")
+
+    assert listed["missing"] == [
+        {
+            "name": "remote_stock",
+            "kind": "bearer",
+            "provider": "vault",
+            "is_stored": False,
+            "used_by": ["a"],
+            "uses": 1,
+        },
+        {"name": "stock", "kind": "bearer", "provider": None, "is_stored": False, "used_by": ["a"], "uses": 1},
+    ]
+
+
+async def test_a_token_of_a_path_learns_of_no_playbook_outside_of_it(api):
+    await api.ask("PUT", f"{KEYCHAIN}/orders_api", BODY)
+    await register(api, "team/a", NEEDY.format(name="orders_api"))
+    await register(api, "teams", NEEDY.format(name="orders_api"))
+    await register(api, "other", NEEDY.format(name="hidden"))
+    api.tokens["team"] = await api.token(role="author", path_prefix="team")
+
+    assert await used(api, "team") == ({"orders_api": ["team/a"]}, {"remote_orders_api": ["team/a"]})
+
+
+async def test_a_credential_that_many_use_names_some_and_counts_all(api, monkeypatch):
+    monkeypatch.setattr(keychain, "USED_BY_MAX", 2)
+    for number in range(5):
+        await register(api, f"team/{number}", NEEDY.format(name="stock"))
+
+    _, listed = await api.ask("GET", KEYCHAIN)
+
+    assert (listed["missing"][1]["used_by"], listed["missing"][1]["uses"]) == (["team/0", "team/1"], 5)

@@ -8,8 +8,8 @@ from tests.api.site import HELLO, WAITING
 from tests.control.parts import text_of
 
 EXECUTIONS = "/api/v1/executions"
-BODIES = {"signal_execution": {"set": {"ctx.go": True}}}
-QUERIES = {"read_result": "?seq=1"}
+BODIES = {"signal_execution": {"set": {"ctx.go": True}}, "evaluate_expression": {"expression": "1"}}
+QUERIES = {"read_result": "?seq=1", "list_iterations": "?run=1", "explain_step": "?step=start"}
 OF_AN_EXECUTION = [one for one in OPERATIONS if "execution_id" in one.parameters and one.role != HOOK]
 
 

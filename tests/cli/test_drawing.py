@@ -7,10 +7,11 @@ import pytest
 from rich.console import Console
 
 from noetl.cli.drawing import Board
-from noetl.cli.sentences import SENTENCES, error_sentence, said
+from noetl.cli.sentences import LOOKS, error_sentence, said
 from noetl.engine.events import LoopIterationStarted, TaskStarted
 from noetl.projections.notices import Notice, What, notices
 from noetl.projections.progress import Progress
+from noetl.projections.sentences import SENTENCES
 from tests.projections.histories import BAD, History
 
 
@@ -119,7 +120,7 @@ def test_a_notice_reads_as_a_sentence(notice, text):
 
 
 def test_every_notice_has_a_sentence():
-    assert set(SENTENCES) == set(get_args(What))
+    assert set(SENTENCES) == set(LOOKS) == set(get_args(What))
 
 
 def test_an_error_names_step_iteration_task_and_place():

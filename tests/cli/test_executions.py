@@ -56,6 +56,36 @@ def test_list_chooses_by_status_and_number(home):
     assert len(by_number) == 2
 
 
+def test_list_chooses_by_the_words_that_the_api_has(home):
+    greeted, failed = run(home, "greet"), run(home, "fail")
+
+    def listed(*words):
+        return [row["execution_id"] for row in document(noetl("list", *words, "--format", "json", home=home))]
+
+    assert listed("--status", "failed,incident") == [failed]
+    assert listed("--status", "failed,success", "--path", "tests/*", "--since", "24h") == [failed, greeted]
+    assert listed("--path", "tests/trial", "--root", "--limit", "1") == [failed]
+    assert listed("--q", "TRIAL", "--until", "2020-01-01") == []
+    assert listed("--q", greeted) == [greeted]
+    assert "no executions like that" in noetl("list", "--path", "team/*", home=home).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--status", "failed,lost"), '"lost" is none; there are running, waiting'),
+        (("--status", ""), "is none"),
+        (("--since", "yesterday"), "so long ago, as 90m, 24h"),
+        (("--until", "24x"), "or a time, as 2026-03-01"),
+    ],
+)
+def test_list_says_how_a_filter_is_written(home, words, says):
+    done = noetl("list", *words, home=home)
+
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+
+
 def test_list_of_an_empty_home_creates_nothing_and_says_so(home):
     done = noetl("list", home=home)
 
@@ -235,6 +265,7 @@ def test_what_has_ended_can_be_changed_no_more(home, verb):
 
 
 VERBS = (("show",), ("events",), ("replay",), ("resume",), ("cancel",), ("signal", "--set", "ctx.a=1"))
+VERBS += (("why", "start"), ("eval", "1"))
 
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: words[0])

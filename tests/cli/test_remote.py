@@ -93,6 +93,7 @@ LOOKING = [
     ("list",),
     ("list", "--limit", "2"),
     ("list", "--status", "failed"),
+    ("list", "--status", "failed,success", "--path", "t*", "--q", "T", "--since", "24h", "--root"),
     *(("show", name) for name in ("greet", "fail", "wait", "loop", "calls")),
     *(("events", name) for name in ("greet", "loop", "calls")),
     ("events", "loop", "--after", "50"),
@@ -102,6 +103,10 @@ LOOKING = [
     ("replay", "wait"),
     ("replay", "greet", "--at", "5"),
     ("replay", "loop", "--verify"),
+    ("why", "greet", "never"),
+    ("why", "wait", "approve"),
+    ("eval", "greet", "ctx.text ~ workload.greeting", "--at", "9"),
+    ("eval", "loop", "ctx", "--step", "each"),
     ("catalog", "list"),
     ("catalog", "show", "tests/trial"),
     ("catalog", "show", "tests/trial@1"),
@@ -180,6 +185,7 @@ def test_every_verb_about_executions_takes_a_server():
         (("show", "999999"), exits.WRONG_INPUT),
         (("cancel", "1"), exits.WRONG_INPUT),
         (("sweep",), exits.WRONG_INPUT),
+        (("import", "greet.yaml"), exits.WRONG_INPUT),
         (("catalog", "register", "bad.yaml"), exits.WRONG_INPUT),
         (("keychain", "rotate"), exits.WRONG_INPUT),
     ],
@@ -204,6 +210,17 @@ def test_a_signal_and_a_resume_bring_a_waiting_execution_to_its_end(ask, here):
     assert signalled.returncode == exits.DONE, signalled.stderr
     assert "next:" not in signalled.stderr  # the server goes on by itself
     assert (resumed.returncode, document(resumed)["status"]) == (exits.DONE, "success")
+
+
+def test_a_rerun_goes_on_from_a_step_with_another_value(ask, here, ran):
+    again = ask("rerun", ran["greet"], "--from", "end", "--set", "ctx.text=never", "--format", "json")
+    failing = ask("rerun", ran["fail"], "--from-failed")
+    misplaced = ask("rerun", ran["greet"], "--from", "nowhere")
+
+    assert (again.returncode, document(again)["ctx"]) == (exits.DONE, {"text": "never"})
+    assert document(again)["execution_id"] != ran["greet"]
+    assert failing.returncode == exits.FAILED
+    assert (misplaced.returncode, "did not run" in misplaced.stderr) == (exits.WRONG_INPUT, True)
 
 
 def test_a_run_whose_child_waits_is_waiting_too(ask, here):

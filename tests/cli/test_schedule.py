@@ -102,6 +102,22 @@ def test_a_schedule_goes_through_its_life(ask):
     )
 
 
+def test_a_schedule_is_run_now_by_a_server(ask, request):
+    ask("catalog", "register", "p.yaml")
+    ask("schedule", "apply", "s.yaml")
+
+    missing = ask("schedule", "run", "nobody")
+    begun = ask("schedule", "run", "nightly", "--format", "json")
+
+    assert (missing[0], "there is no schedule" in missing[2]) == (2, True)
+    if "home" in request.node.name:
+        assert (begun[0], begun[1]) == (2, "")
+        assert "--server URL" in begun[2]
+    else:
+        execution_id = data_of(begun)["execution_id"]
+        assert data_of(ask("schedule", "show", "nightly", "--format", "json"))["last_execution_id"] == execution_id
+
+
 def test_a_trigger_goes_through_its_life(ask):
     applied = ask("trigger", "apply", "t.yaml")
     listed = ask("trigger", "list")

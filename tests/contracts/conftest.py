@@ -3,6 +3,7 @@
 import pytest
 
 pytest.register_assert_rewrite(
+    "noetl.testing.listing_suite",
     "noetl.testing.records_suite",
     "noetl.testing.store_suite",
     "noetl.testing.results_suite",

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from noetl.control import turn as pump
-from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.requests import RerunRequest
+from noetl.control.rerun import rerun
 from noetl.control.verify import verify
 from noetl.engine import commands as ops
 from noetl.engine.events import Patch, StepDone, TaskWaiting

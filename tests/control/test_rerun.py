@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from noetl.control.live import folded
-from noetl.control.requests import RunRequest
-from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.requests import RerunRequest, RunRequest
+from noetl.control.rerun import rerun
 from noetl.control.verify import verify
 from noetl.embedded import Embedded
 from noetl.engine.state import State

@@ -1,6 +1,7 @@
 """The live view by itself: other servers' commits, slow listeners, many listeners."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -10,10 +11,12 @@ import pytest
 from noetl.clock import SystemClock
 from noetl.control import listening
 from noetl.control.listening import Item
+from noetl.control.status_feed import ROWS_MAX
 from noetl.control.watching import Watching
 from noetl.engine.events import Event, PlaybookProcessed, SignalReceived
 from noetl.stores.contract import Append, Batch, Execution
 from noetl.stores.memory import MemoryStore
+from noetl.testing.logs import append, begin, started
 
 EXECUTION = 7
 
@@ -164,3 +167,36 @@ async def test_nothing_is_left_when_the_last_listener_goes():
 
         assert not log.watching._feeds
         assert not log.watching._tasks
+
+
+# --- the list --------------------------------------------------------------------------------------------------------
+
+
+async def test_an_execution_that_is_not_among_the_newest_is_told_when_another_server_ends_it():
+    store, clock = MemoryStore(), SystemClock()
+    old = await begin(store, [started(1)])
+    for _ in range(ROWS_MAX + 10):
+        await begin(store, [], status="success")
+    watching = Watching(store, clock)
+
+    async with watching.statuses.heard() as listener:
+        end = append(old, 2, [started(2)], status="failed", ended_at=clock.now())
+        await store.commit(Batch(appends=[end]))  # and nobody is told
+        told = await asyncio.wait_for(listener.take(), 10)
+
+    assert [json.loads(item.data)["execution_id"] for item in told] == [str(old)]
+    assert json.loads(told[0].data)["status"] == "failed"
+
+
+async def test_whoever_only_hears_changes_is_not_told_what_was_there():
+    store = MemoryStore()
+    for _ in range(5):
+        await begin(store, [])
+    watching = Watching(store, SystemClock())
+
+    async with watching.statuses.heard() as listener:
+        new = await begin(store, [])
+        watching.committed(new, 1, [])
+        told = await asyncio.wait_for(listener.take(), 10)
+
+    assert [json.loads(item.data)["execution_id"] for item in told] == [str(new)]

@@ -81,7 +81,10 @@ def test_steps_know_what_they_are() -> None:
     assert [name for name, step in steps.items() if not step.is_reached] == ["forgotten"]
     assert steps["start"].description == "Where it begins"
     assert steps["fetch"].loops == [GraphLoop(iterator="page", is_parallel=True, max_in_flight=8)]
-    assert steps["fetch"].tasks == [GraphTask(label="get", kind="http"), GraphTask(label="shape", kind="python")]
+    assert steps["fetch"].tasks == [
+        GraphTask(label="get", kind="http", line=21, end_line=21),
+        GraphTask(label="shape", kind="python", line=22, end_line=22),
+    ]
 
 
 @pytest.mark.spec("RT-11", "RT-02")

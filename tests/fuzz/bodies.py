@@ -87,10 +87,14 @@ class Bodies:
     def attempt(self, data: bytes) -> None:
         self._loop.run_until_complete(self._attempt(msgspec.json.decode(data, type=Request)))
 
-    async def _attempt(self, request: Request) -> None:
-        if self._asked % REQUESTS_PER_TOKEN == 0:  # each token may ask so often and no more
+    async def _renew_token(self, each: int = REQUESTS_PER_TOKEN) -> None:
+        """One may ask so often and no more."""
+        if self._asked % each == 0:
             self._token = (await self._tokens.create(Grant(role=ADMIN), "a test")).token
         self._asked += 1
+
+    async def _attempt(self, request: Request) -> None:
+        await self._renew_token()
         status, headers, body = await self._ask(request)
         self.statuses[status] = self.statuses.get(status, 0) + 1
         assert status < 500, f"{request.method} {request.path} gave {status}: {body[:300]!r}"
@@ -114,7 +118,8 @@ class Bodies:
         return start["status"], headers, b"".join(one.get("body", b"") for one in sent[1:])
 
     def _scope(self, request: Request) -> dict[str, Any]:
-        raw = request.path.encode("utf-8", "replace")
+        path, _, query = request.path.partition("?")
+        raw = path.encode("utf-8", "replace")
         headers = [
             (b"host", b"127.0.0.1"),
             (b"authorization", f"Bearer {self._token}".encode()),
@@ -127,9 +132,9 @@ class Bodies:
             "http_version": "1.1",
             "method": request.method,
             "scheme": "http",
-            "path": request.path,
+            "path": path,
             "raw_path": raw,
-            "query_string": b"",
+            "query_string": query.encode(),
             "root_path": "",
             "headers": headers,
             "client": ("127.0.0.1", 1),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.fuzz.bodies import Bodies
+from tests.fuzz.forged_exports import ForgedExports
 from tests.fuzz.forged_references import ForgedReferences
 from tests.fuzz.messages import Messages
 from tests.fuzz.reports import Reports
@@ -31,6 +32,7 @@ TARGETS: dict[str, Callable[[Path], AbstractContextManager[Target]]] = {
     "messages": Messages,
     "reports": Reports,
     "references": ForgedReferences,
+    "exports": ForgedExports,
 }
 
 

@@ -1,4 +1,4 @@
-"""A share of what `make fuzz` tries at length: bodies of the API, messages and reports of workers, references."""
+"""A share of what `make fuzz` tries at length: bodies of the API, messages of workers, references, exported files."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.targets import TARGETS, Target, input_of
 
-SHARES = {"bodies": 400, "messages": 1000, "reports": 150, "references": 1000}
+SHARES = {"bodies": 400, "messages": 1000, "reports": 150, "references": 1000, "exports": 150}
 TIMES = float(os.environ.get("NOETL_FUZZ_TIMES", "1"))
 SEED = 1
 REGRESSIONS = Path(__file__).parent / "regressions"

@@ -20,10 +20,12 @@ from noetl.testing.services import Bucket, running_nats, running_postgres, runni
 HERE = Path(__file__).parent
 
 pytest.register_assert_rewrite(
+    "noetl.testing.listing_suite",
     "noetl.testing.records_suite",
     "noetl.testing.store_suite",
     "noetl.testing.transaction_suite",
     "noetl.testing.foreseen_suite",
+    "noetl.testing.job_lists_suite",
     "noetl.testing.jobs_suite",
     "noetl.testing.sweep_suite",
 )

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from noetl.control import turn
-from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.requests import RerunRequest
+from noetl.control.rerun import rerun
 from noetl.engine import commands as ops
 from noetl.testing.simulator.users import nothing_to_read
 from tests.simulation.scenes import Scene

@@ -10,6 +10,7 @@ from noetl.stores import sqlite_database
 from noetl.stores.contract import Record
 from noetl.stores.sqlite import SqliteStore
 from noetl.stores.sqlite_database import MIGRATIONS, SCHEMA
+from noetl.stores.wanted import Paths, Wanted
 from noetl.testing.logs import begin, log_of, started
 
 
@@ -216,7 +217,7 @@ async def test_the_executions_of_a_store_of_the_first_schema_are_still_there(pat
 
     store = await SqliteStore.open(path)
 
-    assert [row.id for row in await store.executions(path="p")] == [7]
+    assert [row.id for row in await store.executions(wanted=Wanted(paths=Paths(exact=("p",))))] == [7]
     assert await store.put_record(Record(room="token", name="ci"))
     await store.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from noetl.api.operations import Operation
 from noetl.api.problems import Refusal
 from noetl.clock import Clock
 
@@ -47,6 +48,7 @@ class Allowances:
         self._clock = clock
         self._buckets: dict[str, Bucket] = {}
         self._streams = 0
+        self._shared: dict[str, int] = {}  # operations of which few may be under way at once
 
     @contextmanager
     def taken(self, key: str, *, is_stream: bool) -> Iterator[None]:
@@ -62,6 +64,18 @@ class Allowances:
         else:
             with self._request(bucket):
                 yield
+
+    @contextmanager
+    def shared(self, operation: Operation) -> Iterator[None]:
+        """Hold one of the places that all callers of an operation share; raises Refusal 503."""
+        count = self._shared.get(operation.id, 0)
+        if operation.at_once_max and count >= operation.at_once_max:
+            raise Refusal(503, "busy", f"this server does {operation.at_once_max} of these at a time; ask again")
+        self._shared[operation.id] = count + 1
+        try:
+            yield
+        finally:
+            self._shared[operation.id] -= 1
 
     @contextmanager
     def _request(self, bucket: Bucket) -> Iterator[None]:

@@ -34,7 +34,7 @@ from noetl.api.reading import read_body, read_query
 from noetl.api.routing import Found, Router
 from noetl.api.sight import EXECUTION_ID
 from noetl.clock import Clock
-from noetl.identity.roles import Identity
+from noetl.identity.roles import VIEWER, Identity
 
 ANSWER_SECONDS_MAX = 60.0
 SEND_SECONDS_MAX = 30.0
@@ -117,7 +117,7 @@ class FrontDoor(BaseRoute):
         operation = found.operation
         identity = await self._admitted(operation, request)
         key = identity.token_id or identity.name or f"address {request.client.host if request.client else ''}"
-        with self._allowances.taken(key, is_stream=operation.is_stream):
+        with self._allowances.taken(key, is_stream=operation.is_stream), self._allowances.shared(operation):
             response = await self._answer(found, request, identity)
             await response(request.scope, receive, sending)
 
@@ -145,6 +145,7 @@ class FrontDoor(BaseRoute):
             raw=raw,
             request=request,
             trace_id=trace_of(request),
+            is_acting=operation.role != VIEWER,
         )
         try:
             async with asyncio.timeout(ANSWER_SECONDS_MAX):

@@ -12,6 +12,8 @@ from msgspec import Meta
 
 Moment = Annotated[str, Meta(description="a time, as 2026-03-01T12:00:00.000Z")]
 ExecutionId = Annotated[str, Meta(pattern="^[1-9][0-9]{0,18}$", description="a number, as text")]
+UsedBy = Annotated[list[str], Meta(description="paths whose newest version declares it, the first 100 that are seen")]
+Uses = Annotated[int, Meta(description="how many such paths there are")]
 Status = Literal["running", "waiting", "incident", "success", "failed", "cancelled"]
 
 
@@ -218,8 +220,28 @@ class CredentialRow(TypedDict):
     updated_at: Moment
 
 
+class UsedCredential(CredentialRow):
+    """A stored credential, and who uses it."""
+
+    is_stored: Literal[True]
+    used_by: UsedBy
+    uses: Uses
+
+
+class MissingCredential(TypedDict):
+    """A credential that playbooks declare and nobody stored; a variable of whoever runs it may still have it."""
+
+    name: str
+    kind: str
+    provider: Annotated[str | None, Meta(description="that the playbook names for it, and that is asked instead")]
+    is_stored: Literal[False]
+    used_by: UsedBy
+    uses: Uses
+
+
 class Credentials(TypedDict):
-    credentials: list[CredentialRow]
+    credentials: list[UsedCredential]
+    missing: list[MissingCredential]
 
 
 class Proof(TypedDict):

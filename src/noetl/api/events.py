@@ -25,7 +25,8 @@ from noetl.api.sight import execution_of
 from noetl.control import reading
 from noetl.control.listening import Item
 from noetl.identity.roles import VIEWER
-from noetl.stores.contract import LIVE
+from noetl.ids import is_viewing
+from noetl.stores.contract import LIVE, Execution
 
 TAG = "events"
 HEARTBEAT_SECONDS = 15.0
@@ -48,11 +49,8 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 async def list_events(call: Call) -> dict[str, Any]:
     query: PageQuery = call.query
     row = await execution_of(call)
-    found: list[dict[str, Any]] = []
-    async for envelope in reading.envelopes(call.parts.store, row.id, query.after):
-        found.append(envelope)
-        if len(found) > query.limit:
-            break
+    made = await call.parts.projected.envelopes(row, query.after)
+    found = await reading.envelope_page(call.parts.store, made, query.after, query.limit + 1)
     is_more = len(found) > query.limit
     return {"events": found[: query.limit], "next": query.after + query.limit if is_more else None}
 
@@ -61,9 +59,15 @@ async def stream_events(call: Call) -> Response:
     query: StreamQuery = call.query
     row = await execution_of(call)
     after = last_event_id(call) if query.after is None else query.after
-    if row.status not in LIVE and after >= row.head:
+    if is_over(row) and after >= row.head:
         return Response(status_code=204)
-    return streamed(call.parts.watching.events(row.id, after), call)
+    names = await call.parts.projected.envelopes(row, after)
+    return streamed(call.parts.watching.events(row.id, after, names), call)
+
+
+def is_over(row: Execution) -> bool:
+    """Whether nothing can follow: it has ended, or it is one that was exported, as it stood then."""
+    return row.status not in LIVE or is_viewing(row.id)
 
 
 def last_event_id(call: Call) -> int:

@@ -12,12 +12,14 @@ from noetl.api.operations import Call, Operation
 from noetl.api.parts import KeptCredential
 from noetl.api.problems import Refusal
 from noetl.api.sight import demand_everything, who
+from noetl.control.usage import Use
 from noetl.engine.events import timestamp
 from noetl.identity.audit import audit
 from noetl.identity.roles import ADMIN, AUTHOR
 
 TAG = "keychain"
 NAME_CHARACTERS_MAX = 200
+USED_BY_MAX = 100  # paths that are named
 ONE = "/api/v1/keychain/{credential}"
 
 
@@ -58,7 +60,30 @@ def row_of(kept: KeptCredential) -> dict[str, Any]:
 
 
 async def list_credentials(call: Call) -> dict[str, Any]:
-    return {"credentials": [row_of(row) for row in await call.parts.vault.rows()]}
+    kept, uses = await call.parts.vault.rows(), await call.parts.usage.uses(call.identity.sees)
+    stored = [{**row_of(row), "is_stored": True, **used_by(uses.get(row.name))} for row in kept]
+    names = {row.name for row in kept}
+    return {
+        "credentials": stored,
+        "missing": [missing_row(use) for name, use in sorted(uses.items()) if name not in names],
+    }
+
+
+def missing_row(use: Use) -> dict[str, Any]:
+    said = use.declaration
+    provider = said.provider or None
+    return {
+        "name": said.name,
+        "kind": said.kind,
+        "provider": provider,
+        "is_stored": False,
+        **used_by(use),
+    }
+
+
+def used_by(use: Use | None) -> dict[str, Any]:
+    paths = use.paths if use else []
+    return {"used_by": paths[:USED_BY_MAX], "uses": len(paths)}
 
 
 async def keep_credential(call: Call) -> dict[str, Any]:
@@ -103,7 +128,7 @@ OPERATIONS = (
         method="GET",
         path="/api/v1/keychain",
         role=AUTHOR,
-        summary="List stored credentials: names and kinds, no values",
+        summary="List credentials, stored and declared: names, kinds and who uses them, no values",
         handler=list_credentials,
         tag=TAG,
         answers={200: Credentials},

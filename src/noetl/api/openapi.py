@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
@@ -162,3 +163,14 @@ def answer_of(status: int, body: Any, schemas: Schemas) -> dict[str, Any]:
     if body is not None:
         found["content"] = {JSON: {"schema": schemas.of(body)}}
     return found
+
+
+def main() -> None:
+    """Prints the document of all operations: what the types of the web pages are made from."""
+    from noetl.api.table import OPERATIONS  # which has this file's document among its answers
+
+    sys.stdout.write(msgspec.json.encode(document(OPERATIONS)).decode())
+
+
+if __name__ == "__main__":
+    main()

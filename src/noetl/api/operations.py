@@ -19,7 +19,18 @@ from noetl.identity.roles import Identity
 
 PUBLIC = "public"  # anybody on an allowed Host
 HOOK = "hook"  # the handler itself authenticates: a webhook has a secret of its own
-PUBLIC_PATHS = ("/healthz", "/api/docs")  # all there are; the second is the page where a token is entered
+PUBLIC_PATHS = (  # all there are: pages hold no data, they are where a token is entered
+    "/healthz",
+    "/api/docs",
+    "/",
+    "/ui",
+    "/ui/",
+    "/ui/icon.svg",
+    "/ui/assets/{file}",
+    "/ui/{page}",
+    "/ui/{page}/{name}",
+    "/ui/{page}/{name}/{part}",
+)
 HOOK_PATHS = ("/api/v1/hooks/{name}",)
 
 JSON, YAML, TEXT, EVENT_STREAM = "application/json", "application/yaml", "text/plain", "text/event-stream"
@@ -53,6 +64,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes  # the body as it came: what a signature is over
     request: Request  # for headers and the connection
     trace_id: str
+    is_acting: bool = False  # the operation needs more than looking does
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +96,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     refusals: tuple[int, ...] = ()  # statuses of problems that this operation has beyond those that all have
     headers: Mapping[str, str] = {}  # that the handler reads: name, what it is for
     description: str = ""
+    is_page: bool = False  # its query is read by the page in the browser: here it may be anything
     is_stream: bool = False  # lasts until somebody ends it: counted apart from other requests
+    at_once_max: int = 0  # of all callers together, where one takes much memory; 0: as many as tokens may
 
     @property
     def id(self) -> str:

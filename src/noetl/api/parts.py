@@ -13,9 +13,16 @@ import msgspec
 from noetl.clock import Clock
 from noetl.config import Settings
 from noetl.control.catalog import Catalog
+from noetl.control.changes import Changes
 from noetl.control.desk import Desk
+from noetl.control.explaining import Explainer
+from noetl.control.log_lines import LogLines
 from noetl.control.metrics import NOTHING, Meters
+from noetl.control.projected import Projected
+from noetl.control.tallies import Tallies
 from noetl.control.unserved import Unserved
+from noetl.control.usage import Usage
+from noetl.control.viewings import Viewings
 from noetl.control.watching import Watching
 from noetl.identity.roles import Authority
 from noetl.identity.tokens import Tokens
@@ -95,12 +102,48 @@ class SeenWorker(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: float = 0.0  # seconds since 1970
 
 
+class WantedJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs a list has. All that is given must hold."""
+
+    pool: str = ""
+    worker: str = ""  # only those that it holds
+    state: str = ""  # ready, leased or parked
+    path_prefix: str = ""  # of playbooks at this path and below it
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One job, as it stands now."""
+
+    execution_id: str
+    path: str
+    step: str | None  # None: it ended meanwhile
+    run: int
+    iteration: int | None
+    pool: str
+    priority: int
+    state: str
+    worker: str | None
+    age_seconds: float  # since it was last ready
+    due_in_seconds: float | None  # of one that waits for a time
+    lease_age_seconds: float | None  # since its worker was last heard of it
+    lease_left_seconds: float | None
+    deliveries: int
+
+
 class Workforce(Protocol):
-    """Pools and the workers in them."""
+    """Pools, the jobs in them and the workers."""
+
+    async def jobs(self, limit: int, wanted: WantedJobs) -> list[Job]:
+        """Leased ones first, then ready ones, then parked ones."""
+        ...
 
     async def pools(self) -> list[Pool]: ...
 
     async def workers(self) -> list[SeenWorker]: ...
+
+    async def present(self) -> int:
+        """How many workers are there now."""
+        ...
 
     async def unserved(self, execution_id: int) -> list[Unserved]:
         """Jobs of an execution that are ready where no worker is."""
@@ -136,11 +179,18 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     desk: Desk
     authority: Authority
     watching: Watching
+    changes: Changes
+    tallies: Tallies
+    usage: Usage
     read_result: ReadResult
     health: CheckHealth
     vault: Vault
     workforce: Workforce
     tokens: Tokens
+    explainer: Explainer
+    projected: Projected
+    lines: LogLines
+    viewings: Viewings
     meters: Meters = NOTHING
     schedules: Schedules | None = None
     triggers: Triggers | None = None

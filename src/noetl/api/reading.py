@@ -7,7 +7,6 @@ store keeps are refused. A body is read with a bound on its size and on how long
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,15 +15,13 @@ from starlette.requests import ClientDisconnect, Request
 
 from noetl.api.operations import JSON, Operation
 from noetl.api.problems import Refusal
+from noetl.control.nesting import is_deeper_than
 
 DEPTH_MAX = 64
 QUERY_BYTES_MAX = 8192
 QUERY_FIELDS_MAX = 32
 BODY_SECONDS_MAX = 30.0
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # linear: what begins matches, also without an end
-NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-OPENING = b"[{"
 
 
 # --- query -----------------------------------------------------------------------------------------------------------
@@ -34,6 +31,8 @@ def read_query(operation: Operation, query: bytes) -> Any:
     """The parameters after the question mark."""
     if len(query) > QUERY_BYTES_MAX:
         raise Refusal(400, "bad-query", f"a query may have {QUERY_BYTES_MAX} bytes")
+    if operation.is_page:
+        return None
     try:
         pairs = parse_qsl(
             query.decode("ascii"), keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX, errors="strict"
@@ -127,18 +126,6 @@ def decoded(operation: Operation, data: bytes) -> Any:
     if has_large_number(msgspec.to_builtins(found)):
         raise Refusal(400, "bad-body", "a whole number must fit into 64 bits; send a larger one as text")
     return found
-
-
-def is_deeper_than(data: bytes, depth_max: int) -> bool:
-    """Whether brackets nest deeper, found before anything is built from them; the brackets in texts do not count."""
-    if data.count(b"[") + data.count(b"{") <= depth_max:
-        return False
-    depth = 0
-    for bracket in STRINGS.sub(b"", data).translate(None, NOT_BRACKETS):
-        depth += 1 if bracket in OPENING else -1
-        if depth > depth_max:
-            return True
-    return False
 
 
 def has_large_number(value: Any) -> bool:

@@ -15,13 +15,14 @@ from noetl.api.operations import Operation
 from noetl.api.problems import Refusal
 
 PATH_BYTES_MAX = 4096
-WORD_CHARACTERS_MAX = 200
+WORD_CHARACTERS_MAX = 255  # of a playbook's path, the longest that is one
+ANY = "{}"  # in a route: any word but an empty one
 
 
 class Route(NamedTuple):
     """A path with all its methods."""
 
-    words: tuple[str, ...]  # "" stands for any word
+    words: tuple[str, ...]  # ANY among them
     operations: dict[str, Operation]  # by method
 
 
@@ -36,13 +37,13 @@ class Router:
     def __init__(self, operations: Iterable[Operation]) -> None:
         routes: dict[tuple[str, ...], Route] = {}
         for one in operations:
-            words = tuple("" if word.startswith("{") else word for word in one.path.split("/")[1:])
+            words = tuple(ANY if word.startswith("{") else word for word in one.path.split("/")[1:])
             route = routes.setdefault(words, Route(words, {}))
             route.operations[one.method] = one
-        self._exact = {words: route for words, route in routes.items() if "" not in words}
+        self._exact = {words: route for words, route in routes.items() if ANY not in words}
         self._open: dict[int, list[Route]] = {}
         for route in routes.values():
-            if "" in route.words:
+            if ANY in route.words:
                 self._open.setdefault(len(route.words), []).append(route)
 
     def find(self, method: str, raw_path: bytes) -> Found:
@@ -57,12 +58,12 @@ class Router:
         if operation is None:
             allowed = ", ".join(sorted(route.operations))
             raise Refusal(405, "unknown-method", f"this path answers to {allowed} only", {"Allow": allowed})
-        held = [word for wanted, word in zip(route.words, words, strict=True) if not wanted]
+        held = [word for wanted, word in zip(route.words, words, strict=True) if wanted == ANY]
         return Found(operation, dict(zip(operation.parameters, held, strict=True)))
 
 
 def fits(wanted: str, word: str) -> bool:
-    return wanted == word if wanted else bool(word)
+    return bool(word) if wanted == ANY else wanted == word
 
 
 def words_of(raw_path: bytes) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ import re
 
 from noetl.api.operations import Call
 from noetl.control import reading
-from noetl.errors import Forbidden, UnknownExecution, UnknownPlaybook
+from noetl.errors import Forbidden, UnknownExecution, UnknownPlaybook, WrongState
+from noetl.ids import is_viewing
 from noetl.stores.contract import Entry, Execution
 
 EXECUTION_ID = re.compile(r"[1-9][0-9]{0,18}")
@@ -30,9 +31,27 @@ async def visible_execution(call: Call, given: str) -> Execution:
         row = await reading.row_of(call.parts.store, execution_id)
     except UnknownExecution:
         raise UnknownExecution(execution_id, HERE) from None
-    if not call.identity.sees(row.path):
+    if is_viewing(row.id):
+        demand_own_viewing(call, row.id)
+    elif not call.identity.sees(row.path):
         raise UnknownExecution(execution_id, HERE)
     return row
+
+
+def demand_own_viewing(call: Call, execution_id: int) -> None:
+    """An exported execution is there for who brought it, wherever its playbook stands, and only to be looked at."""
+    if not call.parts.viewings.is_of(execution_id, owner_of(call)):
+        raise UnknownExecution(execution_id, HERE)
+    if call.is_acting:
+        raise WrongState(
+            f"execution {execution_id} is an exported one, to look at: nothing can be done with it here; "
+            "ask the server that it came from"
+        )
+
+
+def owner_of(call: Call) -> str:
+    """Whose a viewing is: the token's that brought it."""
+    return call.identity.token_id or call.identity.name
 
 
 def number_of(given: str) -> int | None:

@@ -18,8 +18,8 @@ from noetl.api.registering import check_sight_of_text
 from noetl.api.sight import execution_of, playbook_of
 from noetl.control import reading
 from noetl.control.desk import Started
-from noetl.control.requests import RunRequest
-from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.requests import RerunRequest, RunRequest
+from noetl.control.rerun import rerun
 from noetl.identity.roles import AUTHOR, RUNNER
 from noetl.stores.contract import RUNNING, Entry
 
@@ -47,6 +47,7 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """From a step or an event, with other values or another playbook; the execution there was stays as it is."""
 
     from_step: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    from_failed: Annotated[bool, Meta(description="from the step whose failure ended it")] = False
     at: Seq | None = None
     set: Annotated[dict[str, Any], Meta(max_length=100, description="ctx.name: value")] = {}
     text: PlaybookText | None = None
@@ -120,6 +121,7 @@ async def rerun_execution(call: Call) -> Reply:
     request = RerunRequest(
         execution_id=row.id,
         from_step=body.from_step or "",
+        is_from_failed=body.from_failed,
         at=body.at or 0,
         set=body.set,
         data=data,

@@ -17,6 +17,7 @@ from noetl.api.sight import execution_of, playbook_of
 from noetl.api.upstream_catalog import name_of
 from noetl.api.upstream_shapes import upstream_operation
 from noetl.control import reading
+from noetl.control.filters import Filters, wanted_of
 from noetl.control.requests import RunRequest
 from noetl.engine.events import timestamp
 from noetl.identity.roles import RUNNER, VIEWER
@@ -46,8 +47,9 @@ def word_of(status: str) -> str:
 
 async def list_executions_upstream(call: Call) -> list[dict[str, Any]]:
     query: shapes.ExecutionsQuery = call.query
-    rows = await call.parts.store.executions(query.limit, path=query.path)
-    return [execution_row(row) for row in rows if call.identity.sees(row.path)]
+    wanted = wanted_of(Filters(path=query.path), call.identity.path_prefix)
+    rows = await call.parts.store.executions(query.limit, wanted=wanted) if wanted else []
+    return [execution_row(row) for row in rows]
 
 
 def execution_row(row: Execution) -> dict[str, Any]:

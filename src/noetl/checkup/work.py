@@ -14,6 +14,7 @@ from noetl.config import Settings
 from noetl.errors import MissingLibrary, StoreTooNew, StoreUnusable, Unreachable
 from noetl.identity.roster import Roster, Seen
 from noetl.stores.contract import INCIDENT, Store
+from noetl.stores.wanted import Wanted
 
 WORK = "work"
 SHOWN_MAX = 5
@@ -26,7 +27,7 @@ async def work(settings: Settings) -> Findings:
     if store is None:
         return
     try:
-        stuck = [str(row.id) for row in await store.executions(limit=LOOKED_AT_MAX, status=INCIDENT)]
+        stuck = [str(row.id) for row in await store.executions(LOOKED_AT_MAX, wanted=Wanted(statuses=(INCIDENT,)))]
         yield judged(
             WORK,
             "incidents",

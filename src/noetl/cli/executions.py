@@ -11,7 +11,6 @@ from noetl.errors import UnknownExecution
 
 NEWEST = "last"
 ID_DIGITS_MAX = 18  # within 63 bits
-LOOK_BACK_FACTOR = 100  # how many more to look at, where all of the newest were called by another
 
 
 def execution_id(text: str, settings: Settings) -> int:
@@ -28,12 +27,7 @@ def execution_id(text: str, settings: Settings) -> int:
 
 def newest(settings: Settings) -> int:
     """The newest execution that somebody started; what it called is newer, and not meant."""
-    side, limit = executions_of(settings), 1
-    found = [] if is_empty(settings) else side.list_executions(settings, limit)
-    while len(found) == limit and all(row["parent_execution_id"] for row in found):
-        limit *= LOOK_BACK_FACTOR
-        found = side.list_executions(settings, limit)
-    for row in found:
-        if not row["parent_execution_id"]:
-            return int(row["execution_id"])
-    raise UnknownExecution(NEWEST, place_name(settings))
+    found = [] if is_empty(settings) else executions_of(settings).list_executions(settings, 1, {"is_root": True})
+    if not found:
+        raise UnknownExecution(NEWEST, place_name(settings))
+    return int(found[0]["execution_id"])

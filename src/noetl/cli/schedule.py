@@ -177,6 +177,23 @@ def changed(row: dict[str, Any], form: str) -> int:
     return exits.DONE
 
 
+@command.command("run")
+@click.argument("name")
+@place_options
+@format_option
+def run_now(name: str, home: str | None, store: str | None, form: str) -> int:
+    """Start a schedule's playbook now, with its payload; its due times stay.
+
+    A server does it, so that the execution goes on by itself.
+
+    Example: noetl schedule run nightly_report --server http://127.0.0.1:8080
+    """
+    begun = schedules_of(settings_of(home, store)).run(name)
+    said = as_json({"name": name, **begun}) if form == "json" else f"{clean(name)}  execution {begun['execution_id']}"
+    click.echo(said)
+    return exits.DONE
+
+
 @command.command("remove")
 @click.argument("name")
 @place_options

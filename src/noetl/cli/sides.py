@@ -13,9 +13,19 @@ from noetl.config import Settings
 
 if TYPE_CHECKING:
     from noetl.proving import Proof
-    from noetl.server import Observer, RunRequest, RunResult
+    from noetl.server import Observer, RerunRequest, RunRequest, RunResult
 
 Row = dict[str, Any]
+
+
+class ExportedFile(Protocol):
+    """An execution as one file, on its way."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pieces(self) -> Iterator[bytes]: ...
 
 
 class Executions(Protocol):
@@ -25,6 +35,10 @@ class Executions(Protocol):
 
     def resume(
         self, settings: Settings, execution_id: int, observer: Observer, wait_seconds: float = 0.0
+    ) -> RunResult: ...
+
+    def rerun(
+        self, settings: Settings, request: RerunRequest, observer: Observer, wait_seconds: float = 0.0
     ) -> RunResult: ...
 
     def cancel(self, settings: Settings, execution_id: int, reason: str) -> Row: ...
@@ -37,7 +51,7 @@ class Executions(Protocol):
 
     def sweep(self, settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool = False) -> Row: ...
 
-    def list_executions(self, settings: Settings, limit: int, status: str | None = None) -> list[Row]: ...
+    def list_executions(self, settings: Settings, limit: int, filters: Mapping[str, Any] = ...) -> list[Row]: ...
 
     def show(self, settings: Settings, execution_id: int) -> Row: ...
 
@@ -45,9 +59,19 @@ class Executions(Protocol):
 
     def follow(self, settings: Settings, execution_id: int, after: int = 0) -> Iterator[Row]: ...
 
+    def export(self, settings: Settings, execution_id: int) -> ExportedFile: ...
+
+    def import_file(self, settings: Settings, data: bytes, wait_seconds: float = 0.0) -> Row: ...
+
     def replay(self, settings: Settings, execution_id: int, at: int | None) -> Row: ...
 
     def verify(self, settings: Settings, execution_id: int) -> Row: ...
+
+    def why(self, settings: Settings, execution_id: int, step: str) -> Row: ...
+
+    def evaluate(
+        self, settings: Settings, execution_id: int, expression: str, at: int | None, place: dict[str, Any]
+    ) -> Row: ...
 
     def catalog_list(self, settings: Settings) -> list[Row]: ...
 
@@ -101,6 +125,8 @@ class Schedules(Protocol):
     def pause(self, name: str) -> Row: ...
 
     def resume(self, name: str) -> Row: ...
+
+    def run(self, name: str) -> Row: ...
 
     def remove(self, name: str) -> None: ...
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
@@ -10,11 +9,10 @@ import click
 from noetl.cli import exits
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import place_name, tokens_of
+from noetl.cli.times import span_seconds
 from noetl.cli.words import as_json, clean, coloured, moment, table
 
 ROLES = ("viewer", "runner", "author", "admin", "worker")
-UNITS = {"m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
-LIFE = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
 STATUS_COLOURS = {"active": "green", "expired": "bright_black", "revoked": "red"}
 
 
@@ -22,11 +20,11 @@ def life_seconds(_context: click.Context, parameter: click.Parameter, value: str
     """How long a token lasts: 90m, 12h, 30d, 4w."""
     if value is None:
         return None
-    match = LIFE.fullmatch(value)
-    if match is None:
+    seconds = span_seconds(value)
+    if seconds is None:
         says = "a token lasts for a number of minutes, hours, days or weeks: 90m, 12h, 30d, 4w"
         raise click.BadParameter(says, param=parameter)
-    return float(int(match[1]) * UNITS[match[2]])
+    return seconds
 
 
 @click.group("token")

@@ -11,6 +11,8 @@ import msgspec
 
 from noetl.cli.voice import ESCAPE
 from noetl.dsl.findings import printable
+from noetl.wording import duration as duration
+from noetl.wording import plural as plural
 
 COLOURS = {
     "success": "green",
@@ -24,21 +26,6 @@ COLOURS = {
 }
 CODES = {"red": 31, "green": 32, "yellow": 33, "cyan": 36, "bright_black": 90}  # of a terminal
 MARKS = {"success": "✓", "failed": "✗", "cancelled": "■", "incident": "✗", "waiting": "…", "running": "▸"}
-MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60, 3600, 86400
-
-
-def duration(seconds: float) -> str:
-    """A length of time as people say it: 42 ms, 1.2 s, 3 m 05 s, 2 h 10 m."""
-    if seconds < 0.9995:
-        return f"{max(seconds, 0) * 1000:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < HOUR_SECONDS:
-        return f"{whole // MINUTE_SECONDS} m {whole % MINUTE_SECONDS:02} s"
-    if whole < DAY_SECONDS:
-        return f"{whole // HOUR_SECONDS} h {whole % HOUR_SECONDS // MINUTE_SECONDS:02} m"
-    return f"{whole // DAY_SECONDS} d {whole % DAY_SECONDS // HOUR_SECONDS:02} h"
 
 
 def duration_ms(milliseconds: float | None) -> str:
@@ -50,10 +37,6 @@ def moment(timestamp: str | None) -> str:
     if not timestamp:
         return "-"
     return datetime.fromisoformat(timestamp).replace(tzinfo=UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def in_bytes(count: int) -> str:

@@ -7,7 +7,9 @@ decided   intake, the pump: batches; turn: one of them in the making; sitting: i
 followed  follow, calls, planning, stored_lists: what events lead to outside their own log; shared_following
 done      dispatch and timers: jobs to the worker of this process, time passing. With servers side by side: handing_out,
           polls, worker_service, rescue; unserved: jobs that no worker takes
-shown     reading, replaying, verify: from the log; showing, watching, listening, status_feed: as it is committed
+shown     reading, replaying, verify: from the log; showing, watching, listening, status_feed: as it is committed;
+          projected, log_lines: folded once and kept
+carried   exported, brought, importing: an execution as a file, there and back; viewings: held to be looked at
 measured  metrics, outlook, collectors, prometheus, traces
 removed   retention, marks, mentions: results that nothing needs any more
 

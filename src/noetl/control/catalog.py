@@ -125,18 +125,21 @@ class Catalog:
 
     async def loaded(self, sha: str, planned: list[list[Any]]) -> Loaded:
         """The playbook that an execution runs, with the steps planned for it."""
+        if sha not in self._runnable:
+            refuse_missing((await self.known(sha, [])).playbook, self.kinds)
+            self._runnable.add(sha)
+        return await self.known(sha, planned)
+
+    async def known(self, sha: str, planned: list[list[Any]]) -> Loaded:
+        """The same, to look at: whether its kinds can run here does not matter."""
         if sha not in self._loaded:
             entry = await self.store.entry_by_sha(sha)
             if entry is None:
                 raise UnknownPlaybook(sha)
             self._load(text_of(entry), is_checked=True)
-        loaded = self._loaded[sha]
-        if sha not in self._runnable:
-            refuse_missing(loaded.playbook, self.kinds)
-            self._runnable.add(sha)
-        return self._extended(sha, loaded, planned) if planned else loaded
+        return self.extended(sha, self._loaded[sha], planned) if planned else self._loaded[sha]
 
-    def _extended(self, sha: str, loaded: Loaded, planned: list[list[Any]]) -> Loaded:
+    def extended(self, sha: str, loaded: Loaded, planned: list[list[Any]]) -> Loaded:
         """Every job of the execution asks for the same plan: it is made once."""
         from noetl.control.planning import extended
 

@@ -22,8 +22,10 @@ from noetl.engine.events import Patch
 from noetl.engine.rows import check_signal
 from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
 from noetl.keychain.contract import Keychain
+from noetl.projections.progress import Progress
 from noetl.queues.contract import STALE
 from noetl.stores.contract import INCIDENT, LIVE, RUNNING, Entry, Execution, HeadMoved, Store
+from noetl.stores.wanted import Wanted
 
 PAYLOAD_BYTES_MAX = 1024 * 1024
 REQUEST_KEY_CHARS_MAX = 255
@@ -38,6 +40,16 @@ class Pump(Protocol):
     executions: Executions
 
     def submit(self, operation: ops.Operation) -> Awaitable[str]: ...
+
+
+class Announce(Protocol):
+    """Who watches is told whose events come next, and what was done before them."""
+
+    def __call__(self, execution_id: int, loaded: Loaded, path: str, so_far: Progress | None = None, /) -> None: ...
+
+
+def nobody(_execution_id: int, _loaded: Loaded, _path: str, _so_far: Progress | None = None, /) -> None:
+    """Nobody watches."""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -71,7 +83,7 @@ class Desk:
         self.clock = clock
         self.new_id = new_id
         self.new_trace = new_trace
-        self.announce: Callable[[int, Loaded, str], None] = lambda _id, _loaded, _path: None
+        self.announce: Announce = nobody
 
     async def register(self, request: RunRequest) -> Entry:
         """The playbook that is meant: a text, which is kept, or a path of the catalog."""
@@ -166,7 +178,8 @@ class Desk:
     async def _take_up_below(self, execution_id: int) -> None:
         for status in LIVE:
             before: int | None = None
-            while rows := await self.store.executions(CHILDREN_PER_READ, before, status=status, parent_id=execution_id):
+            wanted = Wanted(statuses=(status,), parent_id=execution_id)
+            while rows := await self.store.executions(CHILDREN_PER_READ, before, wanted):
                 for row in rows:
                     if row.status == INCIDENT:
                         await self.pump.submit(ops.Recover(execution_id=row.id))

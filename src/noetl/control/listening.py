@@ -53,14 +53,18 @@ class Listener:
         self.why_closed = self.why_closed or why
         self._bell.set()
 
+    def forget(self) -> None:
+        """What is in the buffer is of no interest."""
+        self._items.clear()
+        self._bytes = 0
+
     async def take(self) -> list[Item]:
         """All that is there, when there is something; an empty list: it is closed."""
         if not self._items and not self.why_closed:
             self._bell.clear()
             await self._bell.wait()
         found = list(self._items)
-        self._items.clear()
-        self._bytes = 0
+        self.forget()
         return found
 
 
@@ -72,9 +76,9 @@ class Listeners:
         self._is_closed = False
 
     @contextmanager
-    def joined(self) -> Iterator[Listener]:
+    def joined(self, given: Listener | None = None) -> Iterator[Listener]:
         """A listener, as long as this lasts."""
-        listener = Listener()
+        listener = given or Listener()
         self._all[listener] = None
         if self._is_closed:
             listener.close(ENDING)

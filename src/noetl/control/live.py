@@ -6,7 +6,7 @@ A state in memory never runs ahead of its log for others to see: the pump change
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -20,7 +20,9 @@ from noetl.errors import UnknownExecution
 from noetl.references import reference_of
 from noetl.results.contract import Results
 from noetl.stores.contract import Store
-from noetl.stores.shared import Head
+
+if TYPE_CHECKING:
+    from noetl.stores.shared import Head  # of several servers: one process by itself starts without it
 
 
 class Live(msgspec.Struct, kw_only=True):

@@ -63,12 +63,16 @@ def new_steps(loaded: Loaded, earlier: list[list[Any]], plan: list[Any], kinds: 
     return {name: step for name, step in made.steps.items() if name in names}
 
 
-def _parsed(text: Text, plans: list[list[Any]], kinds: Kinds) -> Playbook:
+def extended_text(text: Text, plans: list[list[Any]]) -> Text:
     """The playbook as if its author had written the planned steps: they see its workbook, keychain and defaults."""
     document = next(one for one in documents_of(text.data, text.name))
     workflow = [*document["workflow"], *(step for plan in plans for step in plan)]
     data = msgspec.json.encode({**document, "workflow": workflow})
+    return msgspec.structs.replace(text, data=data, name="plan")
+
+
+def _parsed(text: Text, plans: list[list[Any]], kinds: Kinds) -> Playbook:
     try:
-        return playbook_of(msgspec.structs.replace(text, data=data, name="plan"), kinds)
+        return playbook_of(extended_text(text, plans), kinds)
     except InvalidPlaybook as error:
         raise BadPlan(f"the plan does not check: {error.report.splitlines()[0] if error.report else error}") from error

@@ -12,9 +12,11 @@ from noetl.engine.events import PlaybookProcessed, timestamp
 from noetl.errors import UnknownExecution
 from noetl.projections.progress import Progress
 from noetl.stores.contract import Entry, Execution, Store
+from noetl.stores.wanted import ALL, Wanted
 
 if TYPE_CHECKING:  # a list of what is in a file must come at once
     from noetl.control.unserved import Unserved
+    from noetl.projections.envelopes import Envelopes
     from noetl.projections.timeline import Timeline
 
 FOLLOW_SECONDS = 0.1
@@ -28,9 +30,9 @@ async def row_of(store: Store, execution_id: int) -> Execution:
     return row
 
 
-async def listed(store: Store, limit: int, status: str | None) -> list[dict[str, Any]]:
+async def listed(store: Store, limit: int, wanted: Wanted = ALL) -> list[dict[str, Any]]:
     """The newest executions, newest first."""
-    return [listed_row(row) for row in await store.executions(limit, None, status)]
+    return [listed_row(row) for row in await store.executions(limit, None, wanted)]
 
 
 def listed_row(row: Execution) -> dict[str, Any]:
@@ -71,11 +73,19 @@ async def summary(store: Store, execution_id: int, step_names: list[str]) -> dic
 async def show(store: Store, execution_id: int, unserved: Sequence[Unserved] = ()) -> dict[str, Any]:
     """The document that `show` prints; `unserved` is what no log knows: that nobody takes a job."""
     from noetl.projections.timeline import Timeline
-    from noetl.projections.timeline import show as shown
 
     await row_of(store, execution_id)
     timeline = Timeline()
-    found = shown(execution_id, await progress_of(store, execution_id, timeline), timeline)
+    return shown(execution_id, await progress_of(store, execution_id, timeline), timeline, unserved)
+
+
+def shown(
+    execution_id: int, progress: Progress, timeline: Timeline, unserved: Sequence[Unserved] = ()
+) -> dict[str, Any]:
+    """The same, of what was folded already."""
+    from noetl.projections.timeline import show as folded
+
+    found = folded(execution_id, progress, timeline)
     return {**found, "unserved": [msgspec.to_builtins(one) for one in unserved]}
 
 
@@ -88,11 +98,18 @@ async def envelopes(store: Store, execution_id: int, after: int) -> AsyncIterato
     while True:
         rows = await store.events(execution_id, seq, EVENTS_PER_READ)
         for seq, event in rows:
-            envelope = made.envelope(seq, event)
             if seq > after:
-                yield envelope
+                yield made.envelope(seq, event)
+            else:
+                made.remember(event)
         if len(rows) < EVENTS_PER_READ:
             return
+
+
+async def envelope_page(store: Store, made: Envelopes, after: int, limit: int) -> list[dict[str, Any]]:
+    """Some of them. `made` knows the runs that were under way after `after` (`control.projected`)."""
+    rows = await store.events(made.execution_id, after, limit)
+    return [made.envelope(seq, event) for seq, event in rows]
 
 
 async def followed(store: Store, execution_id: int, after: int, clock: Clock) -> AsyncIterator[dict[str, Any]]:

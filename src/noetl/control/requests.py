@@ -28,6 +28,21 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     parent_span_id: str = ""  # of the caller's span, 16 digits (`noetl.traceparent.read`)
 
 
+class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. At most one of `from_step`, `at` and `is_from_failed`; none: from the beginning."""
+
+    execution_id: int
+    from_step: str = ""
+    is_from_failed: bool = False  # from the step whose failure no arc handled
+    at: int = 0
+    set: dict[str, Any] = {}  # dotted names
+    data: bytes | None = None  # another text of the playbook
+    name: str = ""
+    is_legacy: bool = False
+    is_upstream: bool = False
+    request_key: str | None = None
+
+
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended, or that it was interrupted."""
 

@@ -16,7 +16,7 @@ from noetl.control.catalog import Loaded
 from noetl.control.desk import IDS_TRIED_MAX, NO_ID, PAYLOAD_BYTES_MAX, Desk, Started
 from noetl.control.live import Live
 from noetl.control.reading import EVENTS_PER_READ
-from noetl.control.requests import RunRequest
+from noetl.control.requests import RerunRequest, RunRequest
 from noetl.control.stored_lists import ReadBy
 from noetl.engine import commands as ops
 from noetl.engine.apply import apply
@@ -39,6 +39,7 @@ from noetl.engine.events import (
 from noetl.engine.rows import check_signal
 from noetl.engine.state import State
 from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
+from noetl.projections.progress import Progress
 from noetl.references import reference_of
 from noetl.stores.contract import Execution, HeadMoved, Store
 
@@ -46,26 +47,13 @@ EVENTS_MAX = 200_000
 BEGUN_AT = 3  # requested, evaluated, started: before that there is nothing to go on from
 
 
-class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for. Not both of `from_step` and `at`; neither: from the beginning."""
-
-    execution_id: int
-    from_step: str = ""
-    at: int = 0
-    set: dict[str, Any] = {}  # dotted names
-    data: bytes | None = None  # another text of the playbook
-    name: str = ""
-    is_legacy: bool = False
-    is_upstream: bool = False
-    request_key: str | None = None
-
-
 async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
     """Fork an execution, or begin it anew. Raises RequestError, WrongState, InvalidPlaybook."""
     row = await reading.row_of(desk.store, request.execution_id)
-    if request.from_step and request.at:
+    points = [bool(one) for one in (request.from_step, request.at, request.is_from_failed)]
+    if sum(points) > 1:
         raise RequestError("rerun goes on from a step or from a point of the log: name one of them")
-    if not request.from_step and not request.at:
+    if not any(points):
         return await _anew(desk, read_by, row, request)
     prefix = await _prefix(desk.store, row, request)
     loaded, start = await _playbook(desk, row, request)
@@ -97,7 +85,7 @@ async def _forked(desk: Desk, fork: ops.Fork, loaded: Loaded) -> Started:
     """Record a fork under a new id."""
     for _ in range(IDS_TRIED_MAX):
         fork = msgspec.structs.replace(fork, execution_id=await desk.new_id())
-        desk.announce(fork.execution_id, loaded, fork.path)
+        desk.announce(fork.execution_id, loaded, fork.path, so_far(fork.prefix))
         try:
             await desk.pump.submit(fork)
         except HeadMoved:  # the same was asked at the same time, or the id was given twice
@@ -106,6 +94,14 @@ async def _forked(desk: Desk, fork: ops.Fork, loaded: Loaded) -> Started:
         else:
             return Started(fork.execution_id, loaded, True)
     raise Unreachable(NO_ID)
+
+
+def so_far(prefix: list[Event]) -> Progress:
+    """What was done before: no news to whoever watches."""
+    progress = Progress()
+    for event in prefix:
+        progress.apply(event)
+    return progress
 
 
 async def _anew(desk: Desk, read_by: ReadBy, row: Execution, request: RerunRequest) -> Started:
@@ -142,7 +138,8 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> list[E
     events: list[Event] = []
     while page := await store.events(row.id, len(events), EVENTS_PER_READ):
         events.extend(event for _, event in page)
-    until = whole_until(events, request.at or _before(events, request.from_step, row))
+    step = _failed(events, row) if request.is_from_failed else request.from_step
+    until = whole_until(events, request.at or _before(events, step, row))
     if any(isinstance(event, WorkflowFinished) for event in events[:until]):
         raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
     return events[:until]
@@ -163,6 +160,14 @@ def _is_half(event: Event, following: Event) -> bool:
     if isinstance(event, NextEvaluated) and isinstance(following, WorkflowFailing):  # a failure that no arc took
         return event.error is not None or (event.boundary == NAMES[StepFailed] and not event.handled)
     return False
+
+
+def _failed(events: list[Event], row: Execution) -> str:
+    """The step whose failure no arc handled; the first, where a best effort was made after it."""
+    found = next((event.step for event in events if isinstance(event, WorkflowFailing)), None)
+    if found is None:
+        raise WrongState(f"no step of execution {row.id} failed without being handled ({row.status}); name a step")
+    return found
 
 
 def _before(events: list[Event], step: str, row: Execution) -> int:

@@ -1,8 +1,8 @@
 """The list of executions, live: the newest rows first, then each row that changes.
 
-What is committed here is seen at once, what other servers commit by looking at the newest rows each LOOK_SECONDS. A row
-is told when its status changes, to everybody at once; rows have no order to come back to, so a client that returns gets
-the newest ones again. Rests while nobody listens.
+What is committed here is seen at once, what other servers commit by looking, each LOOK_SECONDS, at the newest rows and
+at those that ended since. A row is told when its status changes, to everybody at once; rows have no order to come back
+to, so a client that returns gets the newest ones again. Rests while nobody listens.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from noetl.clock import Clock
 from noetl.control.listening import LOOK_SECONDS, Item, Listener, Listeners, drained, encode
@@ -19,6 +20,7 @@ from noetl.stores.contract import Execution, Store
 
 ROWS_MAX = 200  # that a look reads, and that a new listener begins with
 KNOWN_MAX = 2_000
+CLOCKS_SECONDS = 5.0  # by so much the clocks of two servers may differ
 PAUSE_SECONDS = 0.1  # between two looks, however much is committed
 EXECUTION = "execution"
 log = logging.getLogger("noetl.control.status_feed")
@@ -34,6 +36,7 @@ class StatusFeed:
         self._listeners: dict[Listener, None] = {}  # in the order they came
         self._known: dict[int, str] = {}  # the status that was told last
         self._moved: set[int] = set()
+        self._looked_at = 0.0
         self._bell = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -60,12 +63,26 @@ class StatusFeed:
             finally:
                 self._leave(listener)
 
+    @asynccontextmanager
+    async def heard(self) -> AsyncIterator[Listener]:
+        """Whoever is told the rows that change from now on."""
+        with self._all.joined() as listener:
+            self._join(listener)
+            try:
+                for row in await self._store.executions(ROWS_MAX):
+                    self._known.setdefault(row.id, row.status)
+                listener.forget()  # those are no changes
+                yield listener
+            finally:
+                self._leave(listener)
+
     def _join(self, listener: Listener) -> None:
         self._listeners[listener] = None
         if self._task is None:
             self._known.clear()
+            self._looked_at = self._clock.now()
             self._task = asyncio.get_running_loop().create_task(self._run())
-            self._task.add_done_callback(self._ended)
+            self._task.add_done_callback(self._has_ended)
 
     def _leave(self, listener: Listener) -> None:
         del self._listeners[listener]
@@ -73,7 +90,7 @@ class StatusFeed:
             self._task.cancel()
             self._task = None
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _has_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             log.error("the list's feed broke", exc_info=task.exception(), extra={"action": "status_feed_broke"})
             for listener in self._listeners:
@@ -101,16 +118,24 @@ class StatusFeed:
         """Tell what is new."""
         self._bell.clear()
         moved, self._moved = self._moved, set()
-        rows = await self._store.executions(ROWS_MAX)
-        for execution_id in sorted(moved - {row.id for row in rows}):
+        rows = {row.id: row for row in await self._store.executions(ROWS_MAX)}
+        rows |= {row.id: row for row in await self._ended()}
+        for execution_id in sorted(moved - set(rows)):
             row = await self._store.execution(execution_id)
-            rows += [row] if row is not None else []
-        for row in sorted(rows, key=lambda row: row.id):
+            rows |= {row.id: row} if row is not None else {}
+        for row in sorted(rows.values(), key=lambda row: row.id):
             if self._known.get(row.id) != row.status:
                 self._known[row.id] = row.status
                 self._tell(row)
         while len(self._known) > KNOWN_MAX:
             del self._known[next(iter(self._known))]
+
+    async def _ended(self) -> list[Execution]:
+        """Those that ended since the last look; clocks of servers differ, so some are seen twice."""
+        now, since = self._clock.now(), self._looked_at - CLOCKS_SECONDS
+        found = await self._store.ended_executions(since, ROWS_MAX)
+        self._looked_at = now if len(found) < ROWS_MAX else (found[-1].ended_at or now)
+        return found
 
     def _tell(self, row: Execution) -> None:
         item = item_of(row)

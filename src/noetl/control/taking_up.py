@@ -14,6 +14,7 @@ from typing import Protocol
 from noetl.engine.commands import Operation, Recover
 from noetl.errors import PASSING
 from noetl.stores.contract import INCIDENT, LIVE, Execution, Store
+from noetl.stores.wanted import Wanted
 
 GOING_ON = tuple(status for status in LIVE if status != INCIDENT)
 ROWS_PER_READ = 1000
@@ -54,7 +55,8 @@ async def _called_by_incidents(store: Store, seen: set[int]) -> list[int]:
 
 async def _rows(store: Store, status: str, parent_id: int | None = None) -> AsyncIterator[Execution]:
     before: int | None = None
-    while rows := await store.executions(ROWS_PER_READ, before, status=status, parent_id=parent_id):
+    wanted = Wanted(statuses=(status,), parent_id=parent_id)
+    while rows := await store.executions(ROWS_PER_READ, before, wanted):
         for row in rows:
             yield row
         before = rows[-1].id

@@ -22,6 +22,7 @@ from noetl.control.reading import EVENTS_PER_READ
 from noetl.control.status_feed import StatusFeed
 from noetl.engine.events import Event, PlaybookProcessed, name_of
 from noetl.errors import OperatorError
+from noetl.ids import is_viewing
 from noetl.projections.envelopes import Envelopes
 from noetl.stores.contract import Store
 
@@ -35,18 +36,19 @@ Heads = Callable[[Sequence[int]], Awaitable[dict[int, int]]]  # where these logs
 class Feed:
     """The events of one execution that is listened to."""
 
-    def __init__(self, store: Store, execution_id: int, clock: Clock) -> None:
-        self.execution_id = execution_id
+    def __init__(self, store: Store, clock: Clock, names: Envelopes, seq: int) -> None:
+        """`names` knows the runs that were under way after the event `seq`, from where it reads on."""
+        self.execution_id = names.execution_id
         self.listeners: dict[Listener, None] = {}  # in the order they came
         self.users = 0
-        self.seq = 0
+        self.seq = seq
         self.is_broken = False
         self.is_current = False  # it has read the log once, so what is committed follows on what it knows
         self.bell = asyncio.Event()
         self.moved = asyncio.Event()  # for those who wait to join
         self._store = store
         self._clock = clock
-        self._envelopes = Envelopes(execution_id)
+        self._envelopes = names
 
     def committed(self, first_seq: int, events: list[Event]) -> None:
         """Events of a commit in this process. Where they do not follow, another server's are between."""
@@ -109,26 +111,37 @@ def item_of(envelopes: Envelopes, seq: int, event: Event) -> Item:
 class Reader:
     """Reads a log for one listener, at that listener's pace."""
 
-    def __init__(self, store: Store, execution_id: int, after: int) -> None:
-        self.seq = 0  # of what was read last
+    def __init__(self, store: Store, names: Envelopes, after: int) -> None:
+        self.seq = after  # of what was read last
         self._store = store
-        self._execution_id = execution_id
-        self._after = after
-        self._envelopes = Envelopes(execution_id)
+        self._envelopes = names
+
+    @property
+    def execution_id(self) -> int:
+        return self._envelopes.execution_id
+
+    def names(self) -> Envelopes:
+        """What it knows, for whoever goes on from where it is."""
+        made = Envelopes(self.execution_id)
+        made.steps = dict(self._envelopes.steps)
+        return made
 
     async def items(self) -> AsyncIterator[Item]:
-        """What the log has beyond what was read; what is not after `after` is read for the names of its runs only."""
-        while True:
-            limit = PAGE_EVENTS if self.seq >= self._after else EVENTS_PER_READ
-            rows = await self._store.events(self._execution_id, self.seq, limit)
+        """What the log has beyond what was read."""
+        while rows := await self._store.events(self._envelopes.execution_id, self.seq, PAGE_EVENTS):
             for seq, event in rows:
                 self.seq = seq
-                if seq > self._after:
-                    yield item_of(self._envelopes, seq, event)
-                else:
-                    self._envelopes.remember(event)
-            if not rows:
-                return
+                yield item_of(self._envelopes, seq, event)
+
+
+async def names_at(store: Store, execution_id: int, after: int) -> Envelopes:
+    """What makes the envelopes of the events after one, from the log."""
+    made, seq = Envelopes(execution_id), 0
+    while seq < after and (rows := await store.events(execution_id, seq, min(EVENTS_PER_READ, after - seq))):
+        seq = rows[-1][0]
+        for _, event in rows:
+            made.remember(event)
+    return made
 
 
 class Watching:
@@ -172,17 +185,22 @@ class Watching:
 
     # --- listening ---------------------------------------------------------------------------------------------------
 
-    async def events(self, execution_id: int, after: int) -> AsyncIterator[Item | str]:
+    async def events(self, execution_id: int, after: int, names: Envelopes | None = None) -> AsyncIterator[Item | str]:
         """The events of an execution after one of them, then each that comes, until it has ended.
 
+        `names` knows the runs that were under way there (`control.projected`); without it the log is read for them.
         A text is the last thing that comes: why no more does, though it has not ended.
         """
-        reader = Reader(self.store, execution_id, after)
+        row = await self.store.execution(execution_id)
+        after = min(after, row.head if row else 0)  # a feed that began beyond the end would keep all others waiting
+        reader = Reader(self.store, names or await names_at(self.store, execution_id, after), after)
         async for item in reader.items():
             yield item
             if item.is_last:
                 return
-        with self.listeners.joined() as listener, self._feed(execution_id) as feed:
+        if is_viewing(execution_id):  # nobody adds to it
+            return
+        with self.listeners.joined() as listener, self._feed(reader) as feed:
             async for item in up_to(feed, reader):
                 yield item
                 if item.is_last:
@@ -202,11 +220,12 @@ class Watching:
                 del feed.listeners[listener]
 
     @contextmanager
-    def _feed(self, execution_id: int) -> Iterator[Feed]:
-        """The feed of an execution, as long as anybody needs it."""
+    def _feed(self, reader: Reader) -> Iterator[Feed]:
+        """The feed of an execution, as long as anybody needs it. A new one begins where its first reader is."""
+        execution_id = reader.execution_id
         feed = self._feeds.get(execution_id)
         if feed is None:
-            feed = self._feeds[execution_id] = Feed(self.store, execution_id, self.clock)
+            feed = self._feeds[execution_id] = Feed(self.store, self.clock, reader.names(), reader.seq)
             task = self._tasks[execution_id] = asyncio.get_running_loop().create_task(feed.run())
             task.add_done_callback(feed.ended)
         feed.users += 1

@@ -1,11 +1,12 @@
 """A Draft as a graph to look at: steps, the arcs between them, what each does. `drawing/` makes pictures of it.
 
-Comes in: a Draft whose net is in order (`net.py`). Goes out: a Graph, plain data, which `noetl graph --format json`
-prints. The JSON form, which scripts may rely on:
+Comes in: a Draft whose net is in order (`net.py`); or one that is being written, of which what can be understood is
+drawn (`best_graph_of`). Goes out: a Graph, plain data, which `noetl graph --format json` prints. The JSON form, which
+scripts may rely on:
 
     {"name": "orders", "entry": "start",
-     "steps": [{"name": "fetch", "description": "", "line": 12,
-                "tasks": [{"label": "get", "kind": "http"}],
+     "steps": [{"name": "fetch", "description": "", "line": 12, "end_line": 19,
+                "tasks": [{"label": "get", "kind": "http", "line": 14, "end_line": 16}],
                 "loops": [{"iterator": "page", "is_parallel": true, "max_in_flight": 8}],
                 "is_entry": false,        the workflow starts here
                 "is_end": false,          when it succeeds, its branch ends: no arc can fire
@@ -13,7 +14,8 @@ prints. The JSON form, which scripts may rely on:
                 "is_inclusive": false,    all its arcs that match are taken, not the first
                 "is_reached": true,       a token can come here
                 "has_admission": false,   rules decide whether a token enters
-                "has_compensation": false, "is_planner": false}],
+                "has_compensation": false, "is_planner": false,
+                "is_planned": false}],    a planner added it to an execution
      "arcs": [{"source": "fetch", "target": "store", "order": 1,
                "when": "output.data.rows > 0",  the guard without its braces; null if it has none
                "is_failure": false,      it can fire on step.failed only
@@ -30,8 +32,8 @@ import msgspec
 
 from noetl.dsl.boundaries import STEP_FAILED
 from noetl.dsl.draft import Draft, Loop, Step
-from noetl.dsl.net import Net, Way, is_planner, net_of
-from noetl.dsl.nodes import Scalar
+from noetl.dsl.net import Net, Way, is_planner, loose_net_of, net_of
+from noetl.dsl.nodes import Scalar, last_line
 
 
 class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class GraphTask(msgspec.Struct, frozen=True, kw_only=True):
 
     label: str
     kind: str
+    line: int = 0
+    end_line: int = 0
 
 
 class GraphLoop(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +59,7 @@ class GraphStep(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     line: int
+    end_line: int = 0
     tasks: list[GraphTask]
     loops: list[GraphLoop]
     is_entry: bool = False
@@ -65,6 +70,7 @@ class GraphStep(msgspec.Struct, frozen=True, kw_only=True):
     has_admission: bool = False
     has_compensation: bool = False
     is_planner: bool = False
+    is_planned: bool = False
 
 
 class GraphArc(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +99,23 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
 def graph_of(draft: Draft) -> Graph | None:
     """The graph of a draft; None where its steps or arcs are not in order."""
     net = net_of(draft)
-    if net is None:
-        return None
+    return drawn(draft, net) if net is not None else None
+
+
+def best_graph_of(draft: Draft) -> Graph:
+    """What can be drawn of a draft, also while it is being written."""
+    net = net_of(draft) or loose_net_of(draft)
+    return drawn(draft, net) if net is not None else Graph(name=name_of(draft), entry="", steps=[], arcs=[])
+
+
+def name_of(draft: Draft) -> str:
     metadata = draft.root.mapping("metadata")
+    return (metadata.text("name") if metadata else None) or "playbook"
+
+
+def drawn(draft: Draft, net: Net) -> Graph:
     return Graph(
-        name=(metadata.text("name") if metadata else None) or "playbook",
+        name=name_of(draft),
         entry=net.steps[net.entry].name,
         steps=[step_of(draft, net, number) for number in range(len(net.steps))],
         arcs=[arc_of(net, way) for ways in net.ways for way in ways],
@@ -110,6 +128,7 @@ def step_of(draft: Draft, net: Net, number: int) -> GraphStep:
         name=step.name,
         description=" ".join((step.node.text("desc") or "").split()),
         line=step.name_node.line,
+        end_line=last_line(step.node),
         tasks=tasks_of(draft, step),
         loops=[loop_of(loop) for loop in step.loops],
         is_entry=number == net.entry,
@@ -131,7 +150,11 @@ def ends_well(way: Way) -> bool:
 def tasks_of(draft: Draft, step: Step) -> list[GraphTask]:
     """The tasks as the author knows them: those that sugar needs for its own moves are left out."""
     made = draft.debug_map.get(step.name, {})
-    return [GraphTask(label=task.label, kind=task.kind) for task in step.tasks if task.label not in made]
+    return [
+        GraphTask(label=task.label, kind=task.kind, line=task.node.line, end_line=last_line(task.node))
+        for task in step.tasks
+        if task.label not in made
+    ]
 
 
 def loop_of(loop: Loop) -> GraphLoop:
@@ -146,7 +169,8 @@ def loop_of(loop: Loop) -> GraphLoop:
 
 def arc_of(net: Net, way: Way) -> GraphArc:
     arc, firing = way.arc, way.firing
-    before = [] if net.steps[way.source].is_inclusive else net.ways[way.source][: arc.index]
+    is_inclusive = net.steps[way.source].is_inclusive
+    before = [] if is_inclusive else [other for other in net.ways[way.source] if other.arc.index < arc.index]
     return GraphArc(
         source=net.steps[way.source].name,
         target=net.steps[way.target].name,

@@ -98,6 +98,26 @@ def make_net(draft: Draft) -> Net | None:
     return finish_net(draft.steps, numbers, numbers[entry.name], ways)
 
 
+def loose_net_of(draft: Draft) -> Net | None:
+    """A net of what can be understood: of each name the first step, and the arcs between these; None: no step."""
+    first: dict[str, int] = {}
+    for place, step in enumerate(draft.steps):
+        first.setdefault(step.name, place)
+    if not first:
+        return None
+    known, numbers = firings(draft), {name: number for number, name in enumerate(first)}
+    ways = [
+        [
+            Way(firing, numbers[name], numbers[firing.arc.target_name])
+            for firing in known[place]
+            if firing.arc.target_name in numbers
+        ]
+        for name, place in first.items()
+    ]
+    steps = [draft.steps[place] for place in first.values()]
+    return finish_net(steps, numbers, numbers[draft.entry.name] if draft.entry else 0, ways)
+
+
 def finish_net(steps: list[Step], numbers: dict[str, int], entry: int, ways: list[list[Way]]) -> Net:
     successors = [list(dict.fromkeys(way.target for way in out if way.firing.can_fire)) for out in ways]
     reached = reach(successors, (entry,))

@@ -140,6 +140,27 @@ def shorten(text: str, width: int = 60) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
+def last_line(node: AnyNode) -> int:
+    """The last line on which a node has anything; what libyaml calls its end may be lines after it."""
+    if isinstance(node, Scalar):
+        return _last_line_of_text(node)
+    inner = (
+        node.items
+        if isinstance(node, Sequence)
+        else [part for one in node.entries.values() for part in (one.key, one.value)]
+    )
+    last = max((last_line(part) for part in inner), default=node.line)
+    is_flow = node.source.text[node.source.index(node.line, node.column) :][:1] in ("{", "[")
+    return max(last, node.line, node.end_line if is_flow else 0)
+
+
+def _last_line_of_text(node: Scalar) -> int:
+    if node.style not in ("|", ">"):
+        return node.end_line if node.text else node.line
+    end = len(node.source.text[: node.source.index(node.end_line, node.end_column)].rstrip())
+    return max(node.line, node.source.line_and_column(max(end - 1, 0))[0])
+
+
 def scalars(node: AnyNode | None) -> Iterator[Scalar]:
     """Every scalar value below a node (keys are not values)."""
     if isinstance(node, Scalar):

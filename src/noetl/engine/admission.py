@@ -6,6 +6,8 @@ to it. At a standstill, when nothing runs, waiting tokens are retired until some
 
 from __future__ import annotations
 
+from typing import Any
+
 from noetl.dsl.model import Step
 from noetl.engine import events as facts
 from noetl.engine import views
@@ -93,12 +95,17 @@ def denying_rule(decision: Decision, step: Step, tokens: list[Token]) -> int:
     """The rule that says no; ALLOWED: none does. First match wins, no match allows (ST-05, ST-13)."""
     if not step.admission.rules:
         return ALLOWED
-    args = {name: value for token in tokens for name, value in token.args.items()}
-    scope = decision.scope(None, input=args, event=views.readable_event(tokens[-1].event))
+    scope = gate_scope(decision, tokens)
     for index, rule in enumerate(step.admission.rules):
         if rule.when is None or holds(rule.when, scope):
             return ALLOWED if rule.allow else index
     return ALLOWED
+
+
+def gate_scope(decision: Decision, tokens: list[Token]) -> dict[str, Any]:
+    """What the rules of a gate read."""
+    args = {name: value for token in tokens for name, value in token.args.items()}
+    return decision.scope(None, input=args, event=views.readable_event(tokens[-1].event))
 
 
 def _fail_gate(decision: Decision, step: Step, tokens: list[Token], fault: Fault) -> None:

@@ -49,7 +49,7 @@ def close(decision: Decision, run: Run, output: Envelope) -> None:
             _check_inner(decision, run, loop)
             _close_inner(decision, run, loop, output)
         else:
-            patches = _merged(run, loop)
+            patches = merged_writes(run, loop)
             patches += _step_set(decision, run, output, patches)
             check_ctx(decision.state.ctx, patches, decision.step(run).place)
             check_written(decision.playbook, [patches], decision.step(run).place)
@@ -69,7 +69,7 @@ def counts(loop: Loop) -> dict[str, Any]:
     }
 
 
-def _merged(run: Run, loop: Loop) -> list[Patch]:
+def merged_writes(run: Run, loop: Loop) -> list[Patch]:
     """SC-12: folded once, from the values before the loop."""
     return finished(loop.folds(), {"ctx": run.ctx, "step": run.step_values}, loop.reducers) if loop.is_held else []
 
@@ -91,17 +91,19 @@ def _close_inner(decision: Decision, run: Run, loop: Loop, output: Envelope) -> 
 
 def _step_set(decision: Decision, run: Run, output: Envelope, patches: list[Patch]) -> list[Patch]:
     """SC-11: with a loop the server evaluates the step's set, at the boundary."""
-    step, state = decision.step(run), decision.state
-    if not step.set:
-        return []
-    scope = decision.scope(
+    step = decision.step(run)
+    return writes(step.set, set_scope(decision, run, output, patches)) if step.set else []
+
+
+def set_scope(decision: Decision, run: Run, output: Envelope, patches: list[Patch]) -> dict[str, Any]:
+    """What a step's set reads after a loop whose iterations wrote `patches`."""
+    return decision.scope(
         run,
-        ctx=patched(state.ctx, patches, "ctx"),
+        ctx=patched(decision.state.ctx, patches, "ctx"),
         step=patched(run.step_values, patches, "step"),
         input=decision.step_input(run),
         output=views.readable(output),
     )
-    return writes(step.set, scope)
 
 
 def _close_outermost(decision: Decision, run: Run, loop: Loop, output: Envelope, patches: list[Patch]) -> None:

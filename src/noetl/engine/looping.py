@@ -57,7 +57,7 @@ def _open(decision: Decision, loop: LoopModel, spot: Spot) -> None:
     """Render a collection and start its loop."""
     top = _top(decision, spot)
     try:
-        found = rendered(loop.collection, _scope(decision, top, loop, spot))
+        found = rendered(loop.collection, collection_scope(decision, top, loop, spot))
         if is_reference(found):
             run = spot.outer.id if spot.outer else spot.run
             decision.after(CountWanted(execution_id=decision.state.execution_id, run=run, iter=spot.index, ref=found))
@@ -87,7 +87,8 @@ def counted(decision: Decision, run: Run, op: Counted) -> None:
         start(decision, loop, spot, {"count": op.count, "ref": op.ref})
 
 
-def _scope(decision: Decision, top: Run, loop: LoopModel, spot: Spot) -> dict[str, Any]:
+def collection_scope(decision: Decision, top: Run, loop: LoopModel, spot: Spot) -> dict[str, Any]:
+    """What `loop.in` reads."""
     outer = spot.outer
     scope = decision.scope(top, output=views.readable(top.carried))
     if "input" in loop.collection.reads:

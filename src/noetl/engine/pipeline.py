@@ -157,7 +157,7 @@ class Pipeline(Scene):
         """The tool has answered: what happens next."""
         task, previous_label = invocation.task, self.progress.previous_label
         is_judged = self.outline.by_label[task.label].is_judged
-        scope = self._scope_of_answer(task, invocation.input, answer) if is_judged else {}
+        scope = self.scope_of_answer(task, invocation.input, answer) if is_judged else {}
         try:
             verdict = verdict_after(task, scope, is_error=answer.hand["status"] == "error")
             done = self._done(task, verdict, scope, answer, now, chance)
@@ -169,7 +169,8 @@ class Pipeline(Scene):
             self.hands[task.label] = answer.hand
         return done
 
-    def _scope_of_answer(self, task: Task, given: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    def scope_of_answer(self, task: Task, given: dict[str, Any], answer: Answer) -> dict[str, Any]:
+        """What the rules and the set of a task read, once its tool has answered."""
         scope = self.scope(task, masked(task, given))
         scope["output"] = scope[task.label] = views.readable(answer.hand)
         if self.playbook.settings.is_transparent:
@@ -286,10 +287,10 @@ class Pipeline(Scene):
         of_task: tuple[Assign, ...] = () if verdict.do in NOT_ON_SET else task.set
         patches = writes(of_task, scope)
         if rule and rule.set:
-            patches += writes(rule.set, self._scope_after(scope, patches))
+            patches += writes(rule.set, self.scope_after(scope, patches))
         return patches
 
-    def _scope_after(self, scope: dict[str, Any], patches: list[Patch]) -> dict[str, Any]:
+    def scope_after(self, scope: dict[str, Any], patches: list[Patch]) -> dict[str, Any]:
         """The scope with the task's own set written: the rule's set comes after it."""
         if not patches:
             return scope
@@ -343,7 +344,7 @@ class Pipeline(Scene):
     def _step_done(self, now: float) -> Event:
         output = self._last_recorded() or self.work.carried or views.NOTHING
         try:
-            patches = writes(self.step.set, self._step_scope()) if self._has_step_set else []
+            patches = writes(self.step.set, self.scope_at_end()) if self._has_step_set else []
             if patches:
                 check_ctx(self.progress.ctx, patches, self.step.place)
                 check_written(self.playbook, [patches], self.step.place)
@@ -364,7 +365,8 @@ class Pipeline(Scene):
     def _has_step_set(self) -> bool:
         return bool(self.step.set) and not self.work.compensates
 
-    def _step_scope(self) -> dict[str, Any]:
+    def scope_at_end(self) -> dict[str, Any]:
+        """What a step's set reads, where no loop is."""
         scope = self.base_scope()
         for label in self.labels:
             scope[label] = self.output_of(label)

@@ -5,5 +5,8 @@ runs       step runs with their loops and tasks; below progress and timeline
 progress   where an execution stands, in memory that grows with its steps only
 timeline   its step runs, one row each
 notices    what to say at once to a person who watches
+sentences  notices in words
 summary    the one document that `run` and `resume` print
+ledger     all that pages ask of a log, folded in one go: run_rows, iterations, attempts, lines (facts), run_names
+pages      a ledger's rows as documents
 """

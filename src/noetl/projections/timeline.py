@@ -23,8 +23,9 @@ LAST_ROWS_MAX = 500
 class Timeline:
     """The rows of one execution."""
 
-    def __init__(self) -> None:
-        self.runs = Runs()
+    def __init__(self, runs: Runs | None = None) -> None:
+        """`runs`: those of a fold that takes every event in before this one is to `note` it."""
+        self.runs = runs or Runs()
         self.first: list[Run] = []
         self.last: deque[Run] = deque(maxlen=LAST_ROWS_MAX)
         self.count = 0
@@ -32,6 +33,10 @@ class Timeline:
     def apply(self, event: Event) -> None:
         """Take one event in."""
         self.runs.apply(event)
+        self.note(event)
+
+    def note(self, event: Event) -> None:
+        """The same, where its runs have taken it in already."""
         if not isinstance(event, StepScheduled):
             return
         self.count += 1

@@ -255,6 +255,10 @@ class MemoryQueue:
             found.setdefault(entry.pool, []).append(entry)
         return [_pool_state(pool, entries, now) for pool, entries in sorted(found.items())]
 
+    def jobs(self) -> list[Entry]:
+        """All of them, for people: to be looked at, not changed."""
+        return list(self._jobs.values())
+
     def ready_in(self, execution_id: int) -> Counter[str]:
         """How many jobs of one execution are ready, by pool: for people, too."""
         entries = (entry for entry in self._jobs.values() if entry.key[0] == execution_id)

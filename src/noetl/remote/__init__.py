@@ -5,15 +5,16 @@ talks to. Nothing is opened here and no store is read; what running needs is imp
 
 line       one server: requests, answers, the token      stream     server-sent events
 answers    refusals as errors                            following  a log as it grows, over broken connections
-watching   run and resume                                held_up    whether an execution waits for its children
+watching   run, rerun, resume                            held_up    whether an execution waits for its children
 attaching  files that go along with a playbook           refusing   findings, said as this machine says them
 keychain   credentials                                   tokens     tokens
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from noetl.config import Settings
@@ -21,11 +22,13 @@ from noetl.errors import RequestError
 from noetl.remote.line import Line, open_line
 
 if TYPE_CHECKING:
-    from noetl.control.requests import Observer, RunRequest, RunResult
+    from noetl.control.exported import ExportedFile
+    from noetl.control.requests import Observer, RerunRequest, RunRequest, RunResult
 
 PAGE = 1000
 EXECUTIONS = "/api/v1/executions"
 CATALOG = "/api/v1/catalog"
+NO_FILTERS: Mapping[str, Any] = {}
 
 
 # --- running and changing --------------------------------------------------------------------------------------------
@@ -46,6 +49,17 @@ def resume(
     from noetl.remote import watching
 
     return watching.resume(settings, execution_id, observer)
+
+
+def rerun(
+    settings: Settings,
+    request: RerunRequest,
+    observer: Observer,
+    wait_seconds: float = 0.0,  # noqa: ARG001 - as above
+) -> RunResult:
+    from noetl.remote import watching
+
+    return watching.rerun(settings, request, observer)
 
 
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
@@ -92,9 +106,18 @@ def sweep(
 # --- looking ---------------------------------------------------------------------------------------------------------
 
 
-def list_executions(settings: Settings, limit: int, status: str | None = None) -> list[dict[str, Any]]:
+def list_executions(settings: Settings, limit: int, filters: Mapping[str, Any] = NO_FILTERS) -> list[dict[str, Any]]:
+    """`filters`: as `noetl.server` has them."""
+    query = {name: _as_asked(value) for name, value in filters.items()}
     with closing(open_line(settings)) as line:
-        return list(_rows(line, EXECUTIONS, "executions", limit, status=status))
+        return list(_rows(line, EXECUTIONS, "executions", limit, **query))
+
+
+def _as_asked(value: Any) -> Any:
+    """A value of a filter, as a query has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return datetime.fromtimestamp(value, UTC).isoformat() if isinstance(value, float) else value
 
 
 def _rows(line: Line, path: str, name: str, limit: int | None, /, **query: Any) -> Iterator[dict[str, Any]]:
@@ -134,12 +157,46 @@ def follow(settings: Settings, execution_id: int, after: int = 0) -> Iterator[di
         yield from followed(line, execution_id, after)
 
 
+def export(settings: Settings, execution_id: int) -> ExportedFile:
+    from noetl.control.exported import ExportedFile
+
+    line = open_line(settings)
+    name, pieces = line.download(f"{EXECUTIONS}/{execution_id}/export", f"execution-{execution_id}.noetl")
+    return ExportedFile(name, pieces)
+
+
+def import_file(
+    settings: Settings,
+    data: bytes,  # noqa: ARG001 - as `noetl.server` has it
+    wait_seconds: float = 0.0,  # noqa: ARG001
+) -> NoReturn:
+    """Refused."""
+    raise RequestError(
+        f"an execution is imported where its store is, not over the server {settings.server_url}: run noetl import on "
+        "its machine, with the --store that it has"
+    )
+
+
 def replay(settings: Settings, execution_id: int, at: int | None) -> dict[str, Any]:
     return _got(settings, f"{EXECUTIONS}/{execution_id}/state", at=at)
 
 
 def verify(settings: Settings, execution_id: int) -> dict[str, Any]:
     return _got(settings, f"{EXECUTIONS}/{execution_id}/verify")
+
+
+def why(settings: Settings, execution_id: int, step: str) -> dict[str, Any]:
+    return _got(settings, f"{EXECUTIONS}/{execution_id}/why", step=step)
+
+
+def evaluate(
+    settings: Settings, execution_id: int, expression: str, at: int | None, place: dict[str, Any]
+) -> dict[str, Any]:
+    """As `noetl.server` has it."""
+    body = {"expression": expression, **place, **({"at": at} if at is not None else {})}
+    with closing(open_line(settings)) as line:
+        found: dict[str, Any] = line.post(f"{EXECUTIONS}/{execution_id}/evaluate", body)
+        return found
 
 
 def catalog_list(settings: Settings) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from noetl.proving import Proof
 
 KEYCHAIN = "/api/v1/keychain"
+FOR_PAGES = ("is_stored", "used_by", "uses")
 
 
 def keep(settings: Settings, name: str, kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,8 +42,8 @@ def listed(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
-    """With all keys that a row has here; which key seals it is the server's business."""
-    return {"key_id": None, **row}
+    """With all keys that a row has here, and no others; which key seals it is the server's business."""
+    return {"key_id": None, **{name: value for name, value in row.items() if name not in FOR_PAGES}}
 
 
 def remove(settings: Settings, name: str) -> None:

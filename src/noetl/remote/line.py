@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ from noetl.secret import Secret
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 75.0  # a server gives up after 60
 SILENCE_SECONDS = 60.0  # of a stream: a server says something more often than that, if only that it is there
+PIECE_BYTES = 256 * 1024
+FILE_NAME = re.compile(r'filename="([A-Za-z0-9_][A-Za-z0-9._-]{0,200})"')
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 TOKEN_VARIABLE = "NOETL_TOKEN"  # noqa: S105 - its name
@@ -163,6 +166,35 @@ class Line:
             finally:
                 self._streaming = None
 
+    # --- a file ------------------------------------------------------------------------------------------------------
+
+    def download(self, path: str, default_name: str) -> tuple[str, Iterator[bytes]]:
+        """What a server sends as a file: its name, and its bytes in pieces. Closes the line when they are through."""
+        connection = self._connected(ANSWER_SECONDS)
+        try:
+            connection.request("GET", self._base + path, headers=self._headers("*/*"))
+            response = connection.getresponse()
+            self.is_known = True
+            if response.status != http.client.OK:
+                raise self._refusal(response, response.read(ANSWER_BYTES_MAX))
+        except (OSError, http.client.HTTPException) as fault:
+            connection.close()
+            raise Interrupted(self._unreachable(fault)) from None
+        except BaseException:
+            connection.close()
+            raise
+        return _file_name(response, default_name), self._pieces(connection, response)
+
+    def _pieces(
+        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
+    ) -> Iterator[bytes]:  # fmt: skip
+        with closing(connection):
+            try:
+                while piece := response.read(PIECE_BYTES):
+                    yield piece
+            except (OSError, http.client.HTTPException) as fault:
+                raise Interrupted(self._unreachable(fault)) from None
+
     # --- what they share ---------------------------------------------------------------------------------------------
 
     def _connected(self, answer_seconds: float) -> http.client.HTTPConnection:
@@ -226,6 +258,12 @@ def open_line(settings: Settings) -> Line:
 def word(text: str) -> str:
     """A word of a path, whatever is in it."""
     return quote(text, safe="")
+
+
+def _file_name(response: http.client.HTTPResponse, default: str) -> str:
+    """What a server calls a file, if that is a name and nothing else."""
+    found = FILE_NAME.search(response.getheader("Content-Disposition", ""))
+    return found[1] if found else default
 
 
 def _given(query: Mapping[str, Any]) -> dict[str, str]:

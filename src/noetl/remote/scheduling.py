@@ -66,6 +66,9 @@ class RemoteSchedules(RemoteDocuments):
     def resume(self, name: str) -> dict[str, Any]:
         return self._post(name, "resume")
 
+    def run(self, name: str) -> dict[str, Any]:
+        return self._post(name, "run")
+
     def _post(self, name: str, deed: str) -> dict[str, Any]:
         with closing(open_line(self._settings)) as line:
             row: dict[str, Any] = line.post(f"{self.path}/{word(name)}/{deed}", {})

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from noetl.config import Settings
-from noetl.control.requests import Nobody, Observer, RunRequest, RunResult
+from noetl.control.requests import Nobody, Observer, RerunRequest, RunRequest, RunResult
 from noetl.engine.events import TaskDone
 from noetl.errors import NoetlError, RequestError, Unreachable
 from noetl.projections.progress import INCIDENT, WAITING, Progress
@@ -41,7 +41,7 @@ def run(settings: Settings, request: RunRequest, observer: Observer) -> RunResul
     """Run a playbook to its end, on the server."""
     with closing(open_line(settings)) as line:
         try:
-            started = _start(line, request, _body_of(settings, request))
+            started = _start(line, "/api/v1/executions", request.request_key, _body_of(settings, request))
         except Refused as refused:
             raise local_refusal(settings, request, refused) from None
         execution_id = int(started["execution_id"])
@@ -50,15 +50,45 @@ def run(settings: Settings, request: RunRequest, observer: Observer) -> RunResul
         return _watched(line, execution_id, observer, Progress())
 
 
-def _start(line: Line, request: RunRequest, body: dict[str, Any]) -> dict[str, Any]:
+def rerun(settings: Settings, request: RerunRequest, observer: Observer) -> RunResult:
+    """Run an execution again from a point of its log, on the server."""
+    text = RunRequest(
+        data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream
+    )
+    with closing(open_line(settings)) as line:
+        try:
+            path = f"/api/v1/executions/{request.execution_id}/rerun"
+            started = _start(line, path, request.request_key, _rerun_body_of(settings, request, text))
+        except Refused as refused:
+            raise local_refusal(settings, text, refused) from None
+        execution_id = int(started["execution_id"])
+        name = _name_of(line, started["path"], started["version"])
+        return _gone_on_with(line, execution_id, name, started["path"], observer)
+
+
+def _rerun_body_of(settings: Settings, request: RerunRequest, text: RunRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {"set": request.set}
+    if request.from_step:
+        body["from_step"] = request.from_step
+    if request.at:
+        body["at"] = request.at
+    if request.is_from_failed:
+        body["from_failed"] = True
+    if request.data is None:
+        return body
+    flags = {"is_legacy": request.is_legacy, "is_upstream": request.is_upstream}
+    return {**body, "text": playbook_text(settings, text), "name": request.name[-NAME_CHARS_MAX:], **flags}
+
+
+def _start(line: Line, path: str, request_key: str | None, body: dict[str, Any]) -> dict[str, Any]:
     """Sent again where the answer was lost: under its key it counts once."""
-    key = request.request_key or f"cli-{secrets.token_hex(KEY_BYTES)}"
+    key = request_key or f"cli-{secrets.token_hex(KEY_BYTES)}"
     if not (key.isascii() and key.isprintable()):
         raise RequestError("over a server a request key has printable ASCII characters only")
     is_sent = False
     for attempt in range(1, START_TRIES_MAX + 1):
         try:
-            started: dict[str, Any] = line.post("/api/v1/executions", body, key)
+            started: dict[str, Any] = line.post(path, body, key)
             return started
         except Unreachable as fault:
             is_sent = is_sent or isinstance(fault, Interrupted)
@@ -96,13 +126,22 @@ def resume(settings: Settings, execution_id: int, observer: Observer) -> RunResu
     """Go on with an execution, on the server; one that has ended is only summed up."""
     with closing(open_line(settings)) as line:
         shown = line.get(f"/api/v1/executions/{execution_id}")
-        so_far, progress = Progress(), Progress()  # the observer goes on with one of them
-        for envelope in past(line, execution_id):
-            so_far.apply(event_of(envelope))
-            progress.apply(event_of(envelope))
-        observer.started(execution_id, _name_of(line, shown["path"], shown["version"]), shown["path"], [], so_far)
+        name = _name_of(line, shown["path"], shown["version"])
+        return _gone_on_with(line, execution_id, name, shown["path"], observer, is_asked=True)
+
+
+def _gone_on_with(
+    line: Line, execution_id: int, name: str, path: str, observer: Observer, *, is_asked: bool = False
+) -> RunResult:
+    """Watch one that has a past. `is_asked`: it goes on when somebody says so."""
+    so_far, progress = Progress(), Progress()  # the observer goes on with one of them
+    for envelope in past(line, execution_id):
+        so_far.apply(event_of(envelope))
+        progress.apply(event_of(envelope))
+    observer.started(execution_id, name, path, [], so_far)
+    if is_asked:
         line.post(f"/api/v1/executions/{execution_id}/resume", {})
-        return _watched(line, execution_id, observer, progress)
+    return _watched(line, execution_id, observer, progress)
 
 
 # --- watching --------------------------------------------------------------------------------------------------------

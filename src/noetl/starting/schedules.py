@@ -29,6 +29,8 @@ TRIES_MAX = 20
 SCHEDULES_MAX = 10_000
 NEXT_MAX = 1000
 NEXT_SHOWN = 5
+COMING_MAX = 1000  # that are looked at for those that are due soonest
+FAR_SECONDS = 1e11  # since 1970: later than any due time
 Change = Callable[[Schedule], Schedule]
 
 
@@ -68,6 +70,13 @@ class Schedules:
             after = records[-1].name
             found += [row_of(one) for one in map(decoded, records) if not one.is_removed]
         return found[:limit]
+
+    async def coming(self, count: int, sees: Callable[[str], bool]) -> list[dict[str, Any]]:
+        """Those that are due soonest, of the playbooks that may be seen."""
+        records = await self.store.due_records(ROOM, FAR_SECONDS, COMING_MAX)
+        kept = [one for one in map(decoded, records) if not one.is_removed and sees(one.document.path)]
+        due = [(one.next_at, row_of(one)) for one in kept if one.next_at is not None and not one.is_paused]
+        return [row for _, row in sorted(due, key=lambda one: one[0])[:count]]
 
     async def shown(self, name: str, count: int = NEXT_SHOWN) -> dict[str, Any]:
         """A schedule with its next and its newest firings."""

@@ -7,16 +7,18 @@ for every implementation.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from noetl.engine.events import Event
+from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 
 RUNNING, WAITING, INCIDENT = "running", "waiting", "incident"
 SUCCESS, FAILED, CANCELLED = "success", "failed", "cancelled"
 LIVE = (RUNNING, WAITING, INCIDENT)
+STATUSES = (*LIVE, SUCCESS, FAILED, CANCELLED)  # all there are
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +85,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float = 0.0
 
 
+class Title(msgspec.Struct, frozen=True, kw_only=True):
+    """A playbook in its newest version, without its text."""
+
+    path: str
+    version: int
+    sha: str
+    name: str
+    label: str
+    is_legacy: bool
+    is_upstream: bool
+    created_at: float
+
+
 class HeadMoved(Exception):
     """The log does not end where the batch begins: somebody else wrote to it."""
 
@@ -108,6 +123,10 @@ class Records(Protocol):
 
     async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
         """By name, those after one."""
+        ...
+
+    async def record_versions(self, room: str) -> dict[str, int]:
+        """The version of each, by name: whether anything has changed."""
         ...
 
     async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
@@ -140,18 +159,24 @@ class Store(Records, Protocol):
 
     async def execution_by_parent(self, parent_key: str) -> Execution | None: ...
 
-    async def executions(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        status: str | None = None,
-        path: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        parent_id: int | None = None,
-    ) -> list[Execution]:
-        """Newest first; `before`: only those older than this one; `since` and `until`: created then. All that are
-        given must hold."""
+    async def executions(self, limit: int = 100, before: int | None = None, wanted: Wanted = ALL) -> list[Execution]:
+        """Those that are wanted, newest first; `before`: only those older than this one."""
+        ...
+
+    async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
+        """The last ones of each path, newest first; a path without any need not be there."""
+        ...
+
+    async def ended_executions(self, since: float, limit: int = 100) -> list[Execution]:
+        """Those that ended then or later, the first to end first."""
+        ...
+
+    async def count_live(self, paths: Paths = ANY_PATH) -> dict[str, int]:
+        """How many executions under way have each of the statuses in LIVE; a status without any need not be there."""
+        ...
+
+    async def count_ended(self, since: float, paths: Paths = ANY_PATH) -> dict[tuple[int, str], int]:
+        """How many ended then or later, by the hour (of those since 1970) and the status they ended with."""
         ...
 
     async def children(self, execution_id: int) -> list[Execution]:
@@ -182,6 +207,14 @@ class Store(Records, Protocol):
 
     async def entries(self) -> list[Entry]:
         """All versions of all paths, by path, newest version first."""
+        ...
+
+    async def titles(self, limit: int, after: str = "", paths: Paths = ANY_PATH, text: str = "") -> list[Title]:
+        """The newest version of each path after one, by path, without its text. `text`: somewhere in the path."""
+        ...
+
+    async def catalog_size(self) -> int:
+        """How many versions of playbooks there are. It never goes down."""
         ...
 
     async def close(self) -> None: ...

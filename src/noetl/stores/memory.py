@@ -6,13 +6,16 @@ nothing that only works with the very same object can pass here and fail elsewhe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from noetl.engine.events import Event, LoopIterationDone, decode, encode
-from noetl.stores.contract import Append, Batch, Entry, Execution, HeadMoved, Record, Snapshot
+from noetl.stores.contract import Append, Batch, Entry, Execution, HeadMoved, Record, Snapshot, Title
+from noetl.stores.memory_listing import ended_counts, ended_of, live_counts, recent_of, titles_of
+from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 
 
 class MemoryRecords:
@@ -27,6 +30,9 @@ class MemoryRecords:
     async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
         found = [record for record in self._records.values() if record.room == room and record.name > after]
         return sorted(found, key=lambda record: record.name)[:limit]
+
+    async def record_versions(self, room: str) -> dict[str, int]:
+        return {one.name: one.version for one in self._records.values() if one.room == room}
 
     async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
         due = [(one.due_at, one) for one in self._records.values() if one.room == room and one.due_at is not None]
@@ -86,27 +92,24 @@ class MemoryStore(MemoryRecords):
     async def execution_by_parent(self, parent_key: str) -> Execution | None:
         return self._executions.get(self._ids.get(("parent", parent_key), 0))
 
-    async def executions(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        status: str | None = None,
-        path: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        parent_id: int | None = None,
-    ) -> list[Execution]:
-        found = [
-            row
-            for execution_id, row in self._executions.items()
-            if (before is None or execution_id < before)
-            and (status is None or row.status == status)
-            and (path is None or row.path == path)
-            and (since is None or row.created_at >= since)
-            and (until is None or row.created_at <= until)
-            and (parent_id is None or row.parent_id == parent_id)
-        ]
-        return sorted(found, key=lambda row: row.id, reverse=True)[:limit]
+    async def executions(self, limit: int = 100, before: int | None = None, wanted: Wanted = ALL) -> list[Execution]:
+        found = (row for row in self._newest_first() if before is None or row.id < before)
+        return list(islice((row for row in found if wanted.fits(row)), limit))
+
+    async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
+        return recent_of(self._newest_first(), paths, limit)
+
+    async def ended_executions(self, since: float, limit: int = 100) -> list[Execution]:
+        return ended_of(self._executions.values(), since, limit)
+
+    async def count_live(self, paths: Paths = ANY_PATH) -> dict[str, int]:
+        return live_counts(self._executions.values(), paths)
+
+    async def count_ended(self, since: float, paths: Paths = ANY_PATH) -> dict[tuple[int, str], int]:
+        return ended_counts(self._executions.values(), since, paths)
+
+    def _newest_first(self) -> list[Execution]:
+        return sorted(self._executions.values(), key=lambda row: row.id, reverse=True)
 
     async def children(self, execution_id: int) -> list[Execution]:
         found = [row for row in self._executions.values() if row.parent_id == execution_id]
@@ -144,6 +147,12 @@ class MemoryStore(MemoryRecords):
 
     async def entries(self) -> list[Entry]:
         return [entry for path in sorted(self._entries) for entry in reversed(self._entries[path])]
+
+    async def titles(self, limit: int, after: str = "", paths: Paths = ANY_PATH, text: str = "") -> list[Title]:
+        return titles_of((versions[-1] for versions in self._entries.values()), limit, after, paths, text)
+
+    async def catalog_size(self) -> int:
+        return sum(map(len, self._entries.values()))
 
     async def close(self) -> None:
         """Nothing is kept anywhere, so nothing is let go."""

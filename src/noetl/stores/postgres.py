@@ -22,7 +22,9 @@ from noetl.stores.contract import Batch, Entry, Execution, Snapshot
 from noetl.stores.postgres_connections import Connections
 from noetl.stores.postgres_database import database_of
 from noetl.stores.postgres_export import PostgresExport
+from noetl.stores.postgres_job_lists import PostgresJobLists
 from noetl.stores.postgres_jobs import PostgresJobs
+from noetl.stores.postgres_listing import PostgresListing
 from noetl.stores.postgres_records import PostgresRecords
 from noetl.stores.postgres_schema import prepare
 from noetl.stores.postgres_sweep import PostgresSweep
@@ -38,7 +40,7 @@ CLOCK_READINGS = 3
 SYSTEM_CLOCK = SystemClock()
 
 
-class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport):
+class PostgresStore(PostgresListing, PostgresJobLists, PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport):
     """See `noetl.stores.shared.SharedStore`."""
 
     def __init__(self, connections: Connections, lease_seconds: float, clock: Clock) -> None:
@@ -104,21 +106,6 @@ class PostgresStore(PostgresJobs, PostgresSweep, PostgresRecords, PostgresExport
 
     async def execution_by_parent(self, parent_key: str) -> Execution | None:
         return rows.first(rows.execution, await self._connections.rows(rows.EXECUTION_BY_PARENT, (parent_key,)))
-
-    async def executions(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        status: str | None = None,
-        path: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        parent_id: int | None = None,
-    ) -> list[Execution]:
-        statement, values = rows.executions_where(
-            limit, before=before, status=status, path=path, since=since, until=until, parent_id=parent_id
-        )
-        return [rows.execution(row) for row in await self._connections.rows(statement, values)]
 
     async def children(self, execution_id: int) -> list[Execution]:
         return [rows.execution(row) for row in await self._connections.rows(rows.CHILDREN, (execution_id,))]

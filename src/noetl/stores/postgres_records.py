@@ -18,6 +18,9 @@ class PostgresRecords:
     async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
         return [rows.record(row) for row in await self._connections.rows(rows.RECORDS, (room, after, limit))]
 
+    async def record_versions(self, room: str) -> dict[str, int]:
+        return dict(await self._connections.rows(rows.RECORD_VERSIONS, (room,)))
+
     async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
         return [rows.record(row) for row in await self._connections.rows(rows.DUE_RECORDS, (room, now, limit))]
 

@@ -32,17 +32,6 @@ EXECUTION = b"SELECT " + EXECUTION_COLUMNS + b" FROM execution WHERE id = %s"
 EXECUTION_BY_REQUEST = b"SELECT " + EXECUTION_COLUMNS + b" FROM execution WHERE request_key = %s"
 EXECUTION_BY_PARENT = b"SELECT " + EXECUTION_COLUMNS + b" FROM execution WHERE parent_key = %s"
 CHILDREN = b"SELECT " + EXECUTION_COLUMNS + b" FROM execution WHERE parent_id = %s ORDER BY created_at, id"
-EXECUTIONS_BEGIN = b"SELECT " + EXECUTION_COLUMNS + b" FROM execution WHERE "
-# By age: the ids of two servers come from two blocks, so the larger one need not be the newer one.
-EXECUTIONS_END = b" ORDER BY created_at DESC, id DESC LIMIT %s"
-CONDITIONS = {
-    "before": b"(created_at, id) < (SELECT page.created_at, page.id FROM execution page WHERE page.id = %s)",
-    "status": b"status = %s",
-    "path": b"path = %s",
-    "since": b"created_at >= %s",
-    "until": b"created_at <= %s",
-    "parent_id": b"parent_id = %s",
-}
 HEADS = b"SELECT id, head, tag, status FROM execution WHERE id = ANY (%s)"
 TAG_AT = b"SELECT tag FROM event WHERE execution_id = %s AND seq = %s"
 
@@ -71,6 +60,7 @@ DUE_RECORDS = (
     b"SELECT room, name, version, body, due_at FROM record WHERE room = %s AND due_at <= %s "
     b"ORDER BY due_at, name LIMIT %s"
 )
+RECORD_VERSIONS = b"SELECT name, version FROM record WHERE room = %s"
 INSERT_RECORD = (
     b"INSERT INTO record (room, name, version, body, due_at) VALUES (%s, %s, 1, %s, %s) ON CONFLICT DO NOTHING"
 )
@@ -78,13 +68,6 @@ REPLACE_RECORD = (
     b"UPDATE record SET version = version + 1, body = %s, due_at = %s WHERE room = %s AND name = %s AND version = %s"
 )
 DELETE_RECORD = b"DELETE FROM record WHERE room = %s AND name = %s"
-
-
-def executions_where(limit: int, **wanted: object) -> tuple[bytes, list[object]]:
-    """The statement that lists executions, and its values. Of CONDITIONS, those that are wanted must hold."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    conditions = b" AND ".join(CONDITIONS[name] for name in given) or b"true"
-    return EXECUTIONS_BEGIN + conditions + EXECUTIONS_END, [*given.values(), limit]
 
 
 def of_entry(entry: Entry) -> Row:

@@ -8,7 +8,7 @@ in `noetl.testing.shared_store_suite` holds for every implementation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -24,6 +24,9 @@ from noetl.engine.events import (
     TaskWaiting,
 )
 from noetl.stores.contract import Batch, Execution, Store
+
+if TYPE_CHECKING:  # for those who list jobs
+    from noetl.stores.job_lists import ListedJob, StepRun, WantedJobs
 
 READY, LEASED, PARKED = 0, 1, 2  # of a job; PARKED: until a child ends
 ACCEPTED, DUPLICATE, STALE = "ok", "dup", "stale"
@@ -226,6 +229,15 @@ class SharedStore(Store, Protocol):
     async def jobs(self, execution_id: int, limit: int = 1000) -> list[JobRow]: ...
 
     async def pools(self) -> list[PoolRow]: ...
+
+    async def listed_jobs(self, limit: int, wanted: WantedJobs) -> list[ListedJob]:
+        """Leased ones first, those that run out soonest before others; then ready ones by pool, priority and age; then
+        parked ones, those that wait for a time before others."""
+        ...
+
+    async def run_steps(self, runs: Sequence[StepRun]) -> dict[StepRun, str]:
+        """The step that each of these is a run of, if the log has it."""
+        ...
 
     # --- what a sweep looks for --------------------------------------------------------------------------------------
 

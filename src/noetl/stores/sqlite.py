@@ -33,6 +33,7 @@ from noetl.stores.sqlite_database import (
     store_name,
     transaction,
 )
+from noetl.stores.sqlite_listing import SqliteListing
 from noetl.stores.sqlite_log import SqliteLog
 from noetl.stores.sqlite_records import SqliteRecords
 
@@ -49,7 +50,7 @@ SYSTEM_CLOCK = SystemClock()
 FreeBytes = Callable[[Path], int]
 
 
-class SqliteStore(SqliteLog, SqliteRecords):
+class SqliteStore(SqliteLog, SqliteListing, SqliteRecords):
     """A store in one SQLite file; see `noetl.stores.contract.Store`."""
 
     def __init__(
@@ -255,21 +256,6 @@ class SqliteStore(SqliteLog, SqliteRecords):
 
     async def execution_by_parent(self, parent_key: str) -> Execution | None:
         return rows.first(rows.execution, self._read(rows.EXECUTION_BY_PARENT, parent_key))
-
-    async def executions(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        status: str | None = None,
-        path: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        parent_id: int | None = None,
-    ) -> list[Execution]:
-        wanted = rows.executions_where(
-            limit, before=before, status=status, path=path, since=since, until=until, parent_id=parent_id
-        )
-        return list(map(rows.execution, self._read(*wanted)))
 
     async def children(self, execution_id: int) -> list[Execution]:
         return list(map(rows.execution, self._read(rows.CHILDREN, execution_id)))

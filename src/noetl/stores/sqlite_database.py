@@ -23,7 +23,7 @@ from pathlib import Path
 from noetl.errors import DiskFull, NoetlError, StoreBusy, StoreTooNew, StoreUnusable
 from noetl.stores.disk import is_out_of_room
 
-SCHEMA = 3  # the newest migration
+SCHEMA = 4  # the newest migration
 SQLITE_MIN = (3, 35, 0)  # RETURNING
 MIGRATIONS = Path(__file__).parent / "sql"
 BUSY_MILLISECONDS_MAX = 5000

@@ -16,6 +16,7 @@ from noetl.stores.contract import Record
 RECORD = "SELECT * FROM record WHERE room = ? AND name = ?"
 RECORDS = "SELECT * FROM record WHERE room = ? AND name > ? ORDER BY name LIMIT ?"
 DUE_RECORDS = "SELECT * FROM record WHERE room = ? AND due_at <= ? ORDER BY due_at, name LIMIT ?"
+RECORD_VERSIONS = "SELECT name, version FROM record WHERE room = ?"
 INSERT_RECORD = "INSERT INTO record VALUES (?, ?, 1, ?, ?) ON CONFLICT (room, name) DO NOTHING"
 REPLACE_RECORD = (
     "UPDATE record SET version = version + 1, body = ?, due_at = ? WHERE room = ? AND name = ? AND version = ?"
@@ -32,6 +33,9 @@ class SqliteRecords(ABC):
 
     async def records(self, room: str, after: str = "", limit: int = 1000) -> list[Record]:
         return list(map(_record, self._read(RECORDS, room, after, limit)))
+
+    async def record_versions(self, room: str) -> dict[str, int]:
+        return dict(self._read(RECORD_VERSIONS, room))
 
     async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
         return list(map(_record, self._read(DUE_RECORDS, room, now, limit)))

@@ -40,15 +40,6 @@ INSERT_ENTRY = (
 EXECUTION = "SELECT * FROM execution WHERE id = ?"
 EXECUTION_BY_REQUEST = "SELECT * FROM execution WHERE request_key = ?"
 EXECUTION_BY_PARENT = "SELECT * FROM execution WHERE parent_key = ?"
-EXECUTIONS = "SELECT * FROM execution WHERE {conditions} ORDER BY id DESC LIMIT ?"
-CONDITIONS = {
-    "before": "id < ?",
-    "status": "status = ?",
-    "path": "path = ?",
-    "since": "created_at >= ?",
-    "until": "created_at <= ?",
-    "parent_id": "parent_id = ?",
-}
 CHILDREN = "SELECT * FROM execution WHERE parent_id = ? ORDER BY id"
 SNAPSHOT = "SELECT * FROM snapshot WHERE execution_id = ?"
 ENTRY = "SELECT * FROM catalog WHERE path = ? AND version = ?"
@@ -56,13 +47,6 @@ ENTRY_NEWEST = "SELECT * FROM catalog WHERE path = ? ORDER BY version DESC LIMIT
 ENTRY_BY_SHA = "SELECT * FROM catalog WHERE sha = ? ORDER BY path LIMIT 1"
 ENTRY_BY_CONTENT = "SELECT * FROM catalog WHERE sha = ? AND path = ?"
 ENTRIES = "SELECT * FROM catalog ORDER BY path, version DESC"
-
-
-def executions_where(limit: int, **wanted: object) -> Row:
-    """The statement that lists executions, and its values. Of CONDITIONS, those that are wanted must hold."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    conditions = " AND ".join(CONDITIONS[name] for name in given) or "true"
-    return EXECUTIONS.format(conditions=conditions), *given.values(), limit
 
 
 def of_execution(execution: Execution) -> Row:

@@ -74,6 +74,15 @@ class RecordsSuite:
 
         assert (first, rest) == (["Z", "a", "a-b"], ["b", "c"])
 
+    async def test_versions_tell_what_has_changed(self, store: Records) -> None:
+        for name in ("a", "b"):
+            await store.put_record(token(name))
+        await store.put_record(token("b", version=1))
+        await store.put_record(Record(room="schedule", name="c"))
+
+        assert await store.record_versions("token") == {"a": 1, "b": 2}
+        assert await store.record_versions("trigger") == {}
+
     async def test_due_records_are_those_whose_time_has_come_the_longest_due_first(self, store: Records) -> None:
         for name, due_at in (("late", 1.0), ("now", 3.0), ("soon", 3.5), ("never", None), ("later", 2.0)):
             await store.put_record(token(name, due_at=due_at))

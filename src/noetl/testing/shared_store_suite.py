@@ -19,13 +19,14 @@ import pytest
 
 from noetl.stores.shared import SharedStore
 from noetl.testing.foreseen_suite import ForeseenSuite
+from noetl.testing.job_lists_suite import JobListsSuite
 from noetl.testing.jobs_suite import JobsSuite
 from noetl.testing.logs import begin
 from noetl.testing.sweep_suite import SweepSuite
 from noetl.testing.transaction_suite import TransactionSuite
 
 
-class SharedStoreSuite(TransactionSuite, ForeseenSuite, JobsSuite, SweepSuite):
+class SharedStoreSuite(TransactionSuite, ForeseenSuite, JobsSuite, JobListsSuite, SweepSuite):
     """The behaviour of a shared store; see the module for how to use it."""
 
     async def make(self, folder: Path) -> SharedStore:

@@ -33,7 +33,6 @@ from noetl.engine.events import (
     LoopIterationFailed,
 )
 from noetl.stores.contract import (
-    FAILED,
     RUNNING,
     SUCCESS,
     WAITING,
@@ -43,6 +42,8 @@ from noetl.stores.contract import (
     Snapshot,
     Store,
 )
+from noetl.stores.wanted import Wanted
+from noetl.testing.listing_suite import ListingSuite
 from noetl.testing.logs import append, begin, iteration, log_of, playbook, started
 from noetl.testing.records_suite import RecordsSuite, token
 from noetl.testing.samples import sample
@@ -52,7 +53,7 @@ RIVALS = 10
 ITERATIONS = 1700  # more than a page of them
 
 
-class StoreSuite(RecordsSuite):
+class StoreSuite(ListingSuite, RecordsSuite):
     """The behaviour of a store; see the module for how to use it."""
 
     async def make(self, folder: Path) -> Store:
@@ -126,40 +127,6 @@ class StoreSuite(RecordsSuite):
 
         assert [execution.id for execution in await store.executions()] == ids[::-1]
 
-    async def test_executions_are_listed_newest_first_and_page_by_page(self, store: Store) -> None:
-        ids = [await begin(store, [], status=RUNNING if number % 2 else FAILED) for number in range(10)]
-
-        newest = await store.executions(limit=4)
-        older = await store.executions(limit=4, before=newest[-1].id)
-        running = await store.executions(limit=3, status=RUNNING)
-        running_before = await store.executions(before=running[-1].id, status=RUNNING)
-
-        assert [execution.id for execution in newest] == ids[:5:-1]
-        assert [execution.id for execution in older] == ids[5:1:-1]
-        assert [execution.id for execution in running] == [ids[9], ids[7], ids[5]]
-        assert [execution.id for execution in running_before] == [ids[3], ids[1]]
-        assert await store.executions(status=WAITING) == []
-
-    async def test_executions_are_found_by_path_time_and_parent(self, store: Store) -> None:
-        parent = await begin(store, [], path="orders/daily", created_at=10.0)
-        children = [
-            await begin(store, [], path=path, created_at=created_at, parent_id=parent, parent_key=f"call {created_at}")
-            for path, created_at in (("orders", 20.0), ("orders", 30.0), ("orders/daily", 40.0), ("orders", 50.0))
-        ]
-        failed = await begin(store, [], path="orders", created_at=60.0, status=FAILED)
-
-        async def found(**wanted: Any) -> list[int]:
-            return [execution.id for execution in await store.executions(**wanted)]
-
-        assert await found(path="orders/daily") == [children[2], parent]
-        assert await found(path="orders", limit=2) == [failed, children[3]]
-        assert await found(since=30.0, until=40.0) == [children[2], children[1]]
-        assert await found(until=10.0) == [parent]
-        assert await found(parent_id=parent, before=children[2]) == [children[1], children[0]]
-        assert await found(parent_id=parent, path="orders", status=RUNNING, since=30.0) == [children[3], children[1]]
-        assert await found(path="ORDERS") == []
-        assert await found(parent_id=failed) == []
-
     async def test_children_are_listed_oldest_first(self, store: Store) -> None:
         parent, stranger = await begin(store, []), await begin(store, [])
         children = [await begin(store, [], parent_id=parent, parent_key=f"call {number}") for number in range(3)]
@@ -194,8 +161,8 @@ class StoreSuite(RecordsSuite):
         assert (meanwhile.head, meanwhile.status, meanwhile.ended_at, meanwhile.digest) == (3, WAITING, None, "")
         assert ended is not None
         assert (ended.head, ended.status, ended.ended_at, ended.digest) == (4, SUCCESS, end.ended_at, "d1gest")
-        assert [execution.id for execution in await store.executions(status=SUCCESS)] == [execution_id]
-        assert await store.executions(status=RUNNING) == []
+        assert await store.executions(wanted=Wanted(statuses=(SUCCESS,))) == [ended]
+        assert await store.executions(wanted=Wanted(statuses=(RUNNING,))) == []
 
     async def test_a_log_is_read_from_any_place(self, store: Store) -> None:
         execution_id = await begin(store, [started(number) for number in range(1, 8)])

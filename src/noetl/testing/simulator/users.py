@@ -14,8 +14,8 @@ import msgspec
 
 from noetl.control import reading
 from noetl.control.desk import Desk, Started
-from noetl.control.requests import RunRequest
-from noetl.control.rerun import RerunRequest, rerun
+from noetl.control.requests import RerunRequest, RunRequest
+from noetl.control.rerun import rerun
 from noetl.control.verify import verify
 from noetl.errors import PASSING, InternalError, NoetlError, UnknownExecution, WrongState
 from noetl.testing.simulator.case import Configuration, Violation
@@ -201,7 +201,7 @@ class Users:
 
     async def read_all(self, execution_ids: Iterable[int]) -> None:
         """What people are shown has no secret, and the product's own audit of each log finds nothing."""
-        listed = await self._insist(lambda desk: reading.listed(desk.store, LISTED_MAX, None))
+        listed = await self._insist(lambda desk: reading.listed(desk.store, LISTED_MAX))
         self.town.checks.answered("a list", msgspec.json.encode(listed))
         for execution_id in execution_ids:
             await self._read(execution_id)

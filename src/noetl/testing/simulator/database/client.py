@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 from noetl.clock import Clock
 from noetl.engine.events import Event, LoopIterationDone, decode
 from noetl.stores.contract import Batch, Execution, Snapshot
+from noetl.stores.memory_listing import ended_counts, ended_of, live_counts, recent_of
 from noetl.stores.shared import Head, QueueChanges
+from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 from noetl.testing.simulator.database.fences import existing, head_of
+from noetl.testing.simulator.database.job_lists import DatabaseJobLists
 from noetl.testing.simulator.database.jobs import DatabaseJobs
 from noetl.testing.simulator.database.locks import Session
 from noetl.testing.simulator.database.records import DatabaseCatalog, DatabaseRecords
@@ -29,7 +32,7 @@ ITERATIONS_PER_PAGE = 500
 CLOCK_READINGS = 3
 
 
-class DatabaseClient(DatabaseJobs, DatabaseSweep, DatabaseRecords, DatabaseCatalog):
+class DatabaseClient(DatabaseJobs, DatabaseJobLists, DatabaseSweep, DatabaseRecords, DatabaseCatalog):
     """See above."""
 
     def __init__(self, database: Database, node_name: str, clock: Clock, lease_seconds: float) -> None:
@@ -80,33 +83,27 @@ class DatabaseClient(DatabaseJobs, DatabaseSweep, DatabaseRecords, DatabaseCatal
     async def execution_by_parent(self, parent_key: str) -> Execution | None:
         return await self._read("execution_by_parent", lambda: self._execution_under("parent", parent_key))
 
-    async def executions(
-        self,
-        limit: int = 100,
-        before: int | None = None,
-        status: str | None = None,
-        path: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        parent_id: int | None = None,
-    ) -> list[Execution]:
-        def is_wanted(row: Execution) -> bool:
-            return (
-                (status is None or row.status == status)
-                and (path is None or row.path == path)
-                and (since is None or row.created_at >= since)
-                and (until is None or row.created_at <= until)
-                and (parent_id is None or row.parent_id == parent_id)
-            )
-
+    async def executions(self, limit: int = 100, before: int | None = None, wanted: Wanted = ALL) -> list[Execution]:
         def found() -> list[Execution]:
             rows = self._by_age()[::-1]
             if before is not None:
                 page = [row.id for row in rows]
                 rows = rows[page.index(before) + 1 :] if before in page else []
-            return [row for row in rows if is_wanted(row)][:limit]
+            return [row for row in rows if wanted.fits(row)][:limit]
 
         return await self._read("executions", found)
+
+    async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
+        return await self._read("recent_executions", lambda: recent_of(self._by_age()[::-1], paths, limit))
+
+    async def ended_executions(self, since: float, limit: int = 100) -> list[Execution]:
+        return await self._read("ended_executions", lambda: ended_of(self._by_age(), since, limit))
+
+    async def count_live(self, paths: Paths = ANY_PATH) -> dict[str, int]:
+        return await self._read("count_live", lambda: live_counts(self._by_age(), paths))
+
+    async def count_ended(self, since: float, paths: Paths = ANY_PATH) -> dict[tuple[int, str], int]:
+        return await self._read("count_ended", lambda: ended_counts(self._by_age(), since, paths))
 
     async def children(self, execution_id: int) -> list[Execution]:
         return await self._read("children", lambda: [row for row in self._by_age() if row.parent_id == execution_id])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from noetl.stores.contract import Entry, Record
+from noetl.stores.contract import Entry, Record, Title
+from noetl.stores.memory_listing import titles_of
+from noetl.stores.wanted import ANY_PATH, Paths
 from noetl.testing.simulator.database.calls import Caller
 
 
@@ -22,6 +24,12 @@ class DatabaseRecords(Caller):
             ]
 
         return await self._read("records", found)
+
+    async def record_versions(self, room: str) -> dict[str, int]:
+        def found() -> dict[str, int]:
+            return {name: one.version for (place, name), one in self._tables.records.items() if place == room}
+
+        return await self._read("record_versions", found)
 
     async def due_records(self, room: str, now: float, limit: int = 100) -> list[Record]:
         def found() -> list[Record]:
@@ -87,6 +95,15 @@ class DatabaseCatalog(Caller):
 
     async def entries(self) -> list[Entry]:
         return await self._read("entries", self._entries)
+
+    async def titles(self, limit: int, after: str = "", paths: Paths = ANY_PATH, text: str = "") -> list[Title]:
+        def found() -> list[Title]:
+            return titles_of((one[-1] for one in self._tables.entries.values()), limit, after, paths, text)
+
+        return await self._read("titles", found)
+
+    async def catalog_size(self) -> int:
+        return await self._read("catalog_size", lambda: len(self._entries()))
 
     def _entries(self) -> list[Entry]:
         entries = self._tables.entries
