@@ -11,6 +11,7 @@ from noetl.stores import postgres_line
 from noetl.stores.contract import Batch
 from noetl.stores.postgres import PostgresStore
 from noetl.stores.shared import ACCEPTED, DUPLICATE, FINAL, QueueChanges
+from noetl.testing.clocks import PutClock
 from noetl.testing.logs import append, log_of, started
 from noetl.testing.queued import WORKER, done, fence, start, word
 from noetl.testing.services import restarting_postgres
@@ -139,6 +140,14 @@ async def test_a_server_that_is_not_there_is_unreachable_and_no_password_is_show
 
     assert f"postgresql://noetl@127.0.0.1:{unused_tcp_port}/orders" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+async def test_a_clock_that_is_put_while_it_is_compared_with_the_stores_changes_nothing(postgres_url):
+    store = await PostgresStore.open(postgres_url, clock=PutClock())
+    ahead = await store.clock_ahead_seconds()
+    await store.close()
+
+    assert abs(ahead - (time.time() - time.monotonic())) < 1.0
 
 
 def tls_url(port, authority):

@@ -74,8 +74,7 @@ class Hunt(msgspec.Struct, frozen=True, kw_only=True):
 def missed(base: int, jobs: int, names: list[str] | None = None) -> list[str]:
     """The mutants that nobody caught, in words; prints how long it took to catch each of the others."""
     begun = time.monotonic()
-    hunted_for = names or [name for name, mutant in MUTANTS.items() if not mutant.is_rare]
-    wanted = [(name, base, SEEDS_MAX) for name in hunted_for]
+    wanted = [(name, base, SEEDS_MAX) for name in names or MUTANTS]
     hunts = []
     print("mutants, with the seeds that it took and the invariant that was broken:")
     with processes(jobs) as pool:

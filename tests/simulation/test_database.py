@@ -7,10 +7,11 @@ import itertools
 import msgspec
 import pytest
 
+from noetl.clock import SystemClock
 from noetl.errors import DiskFull, Unreachable
 from noetl.stores.contract import RUNNING, SUCCESS, Batch, Execution, HeadMoved, Snapshot
 from noetl.stores.shared import ACCEPTED, FINAL, PROGRESS, QueueChanges, Revoked
-from noetl.testing.clocks import ClockByHand
+from noetl.testing.clocks import ClockByHand, PutClock
 from noetl.testing.logs import append, iteration, playbook, started
 from noetl.testing.queued import LAPSED_SECONDS, OTHER, TTL_SECONDS, WORKER, claim, committed, done, fence, job, start
 from noetl.testing.records_suite import token
@@ -148,6 +149,13 @@ async def test_each_server_measures_how_far_the_clock_of_the_store_is_ahead_of_i
 
     assert await fast.clock_ahead_seconds() == -40.0
     assert await database.client("exact").clock_ahead_seconds() == 0.0
+
+
+async def test_a_clock_that_is_put_while_it_is_compared_changes_nothing():
+    system = SystemClock()
+    server = Database(system).client("server", clock=PutClock())
+
+    assert await server.clock_ahead_seconds() == pytest.approx(system.now() - system.monotonic(), abs=5.0)
 
 
 # --- what a commit tells ---------------------------------------------------------------------------------------------

@@ -28,6 +28,17 @@ class ClockByHand:
         raise AssertionError("nothing happens by itself while time stands still")
 
 
+class PutClock(SystemClock):
+    """The machine's clock, which somebody puts an hour back each time it is looked at."""
+
+    def __init__(self) -> None:
+        self.back_seconds = 0.0
+
+    def now(self) -> float:
+        self.back_seconds += 3600.0
+        return super().now() - self.back_seconds
+
+
 class ShiftedClock(SystemClock):
     """The machine's clock; what a test adds to it is measured and never slept."""
 

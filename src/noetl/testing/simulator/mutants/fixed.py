@@ -20,7 +20,6 @@ from noetl.engine import progress
 from noetl.queues.contract import ACCEPTED
 from noetl.stores.contract import LIVE, HeadMoved
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
-from noetl.testing.simulator.database.client import CLOCK_READINGS, DatabaseClient
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -91,22 +90,6 @@ def previous_lost(planting: Planting) -> None:
 
 def forked_between(planting: Planting) -> None:
     planting.put(rerun, "whole_until", lambda _events, until: until)
-
-
-def compared_by_the_wall(planting: Planting) -> None:
-    """As the store's own code did it, whose place the simulated store takes."""
-
-    async def ahead(self: DatabaseClient) -> float:
-        readings = []
-        for _ in range(CLOCK_READINGS):
-            asked_at = self._clock.now()
-            there = await self._read("clock", self._now)
-            answered_at = self._clock.now()
-            readings.append((answered_at - asked_at, there - (asked_at + answered_at) / 2))
-        return min(readings)[1] + self._clock.now() - self._clock.monotonic()
-
-    planting.put(DatabaseClient, "clock_ahead_seconds", ahead)
-    planting.put(progress, "_end_wait", nothing)
 
 
 MUTANTS = (
@@ -182,13 +165,5 @@ MUTANTS = (
         shapes=(EMBEDDED,),
         overrides={"executions": 8, "users_rerun": 0.9, "users_cancel": 0.0, "rates": {}},
         plant=forked_between,
-    ),
-    Mutant(
-        name="comparedbywall",
-        meaning="a server compares the store's clock with one that is put meanwhile, and a begun retry waits by it",
-        caught_by=("I15", "reference"),
-        shapes=(CLUSTER,),
-        plant=compared_by_the_wall,
-        is_rare=True,
     ),
 )

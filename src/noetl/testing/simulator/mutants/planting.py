@@ -51,4 +51,3 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     plant: Callable[[Planting], None]
     shapes: tuple[str, ...] = SHAPES  # in which it does any harm
     overrides: dict[str, Any] = {}  # of the configuration: what it takes to meet it within a few hundred seeds
-    is_rare: bool = False  # too seldom to be hunted for: its kept case catches it, in every run of the tests
