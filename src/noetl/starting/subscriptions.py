@@ -23,6 +23,7 @@ PAUSE_SECONDS = 5.0  # before a source that broke is tried again
 LISTENED_MAX = 1000
 TRIES_MAX = 5  # of a message that nobody keeps, while the store does not answer
 TRY_SECONDS = 1.0
+END_SECONDS = 1.0  # that a listener has to end
 PASSING = (Unreachable, DiskFull)
 Listen = Callable[[NatsSource], Awaitable[Listener]]  # raises NoetlError
 log = logging.getLogger("noetl.control")
@@ -60,10 +61,11 @@ class Subscriptions:
                 self._listening[name] = (document, task)
 
     async def _end(self, names: list[str]) -> None:
-        tasks = [self._listening.pop(name)[1] for name in names]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        left = {self._listening.pop(name)[1] for name in names}
+        while left:  # before Python 3.12 `wait_for` may take a cancellation in: then it is asked for again
+            for task in left:
+                task.cancel()
+            _, left = await asyncio.wait(left, timeout=END_SECONDS)
 
     async def _listen(self, document: TriggerDocument) -> None:
         """Be there for a trigger, over broken connections."""
