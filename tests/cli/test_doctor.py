@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from noetl.stores.sqlite_database import SCHEMA
 from tests.cli.running import GREET, document, noetl
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ def test_a_home_in_order_has_nothing_to_do(home):
     found = findings(home)
 
     assert {one["state"] for one in found.values()} == {"ok"}
-    assert "schema 2" in found["store sqlite"]["says"]
+    assert f"schema {SCHEMA}" in found["store sqlite"]["says"]
     assert found["work incidents"]["says"] == "none"
 
 

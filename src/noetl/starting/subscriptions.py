@@ -61,11 +61,12 @@ class Subscriptions:
                 self._listening[name] = (document, task)
 
     async def _end(self, names: list[str]) -> None:
-        left = {self._listening.pop(name)[1] for name in names}
+        left = [self._listening.pop(name)[1] for name in names]
         while left:  # before Python 3.12 `wait_for` may take a cancellation in: then it is asked for again
             for task in left:
                 task.cancel()
-            _, left = await asyncio.wait(left, timeout=END_SECONDS)
+            await asyncio.wait(left, timeout=END_SECONDS)
+            left = [task for task in left if not task.done()]
 
     async def _listen(self, document: TriggerDocument) -> None:
         """Be there for a trigger, over broken connections."""
