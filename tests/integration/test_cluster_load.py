@@ -19,6 +19,7 @@ from tests.control.parts import text_of
 
 WORKERS, POLLS_EACH = 70, 15  # a worker has 16 places
 STARTS, STARTS_AT_ONCE = 1000, 250  # a token has 256 places
+LOOKS_MIN, ROUNDS_MAX = 20, 20
 SECONDS_MAX = 1.0  # for one request of somebody else, at the 99th percentile
 PAUSE_SECONDS = 0.02
 QUIET = "workflow: [{step: only, spec: {pool: nobody}, tool: {kind: noop}}]"
@@ -76,9 +77,8 @@ async def many_starts(session, url, headers) -> list[int]:
     return await asyncio.gather(*(start() for _ in range(STARTS)))
 
 
-async def looks(session, url, headers, over: asyncio.Event) -> list[float]:
+async def looks(session, url, headers, over: asyncio.Event, found: list[float]) -> None:
     """How long somebody else waits for each page, in seconds."""
-    found = []
     while not over.is_set():
         began = time.monotonic()
         async with session.get(f"{url}/api/v1/executions?limit=20", headers=headers) as answer:
@@ -86,7 +86,6 @@ async def looks(session, url, headers, over: asyncio.Event) -> list[float]:
             await answer.read()
         found.append(time.monotonic() - began)
         await asyncio.sleep(PAUSE_SECONDS)
-    return found
 
 
 @pytest.mark.slow
@@ -107,17 +106,23 @@ async def test_others_are_served_while_one_client_starts_all_it_can_and_a_thousa
     polling = asyncio.create_task(waiting_polls(cluster, link, over))
     greedy = aiohttp.TCPConnector(limit=STARTS_AT_ONCE)
     async with aiohttp.ClientSession(connector=greedy) as starting, aiohttp.ClientSession() as session:
-        looking = asyncio.create_task(looks(session, url, {"Authorization": f"Bearer {other}"}, over))
+        waits: list[float] = []
+        looking = asyncio.create_task(looks(session, url, {"Authorization": f"Bearer {other}"}, over, waits))
 
-        statuses = await many_starts(starting, url, admin)
+        statuses = []
+        for _ in range(ROUNDS_MAX):  # a fast server is through before anybody has looked often enough
+            statuses += await many_starts(starting, url, admin)
+            if len(waits) > LOOKS_MIN:
+                break
 
         over.set()
-        waits = sorted(await looking)
+        await looking
+        waits.sort()
         answered = await polling
     await link.close()
 
     assert set(statuses) <= {201, 429, 503}
-    assert statuses.count(201) > STARTS / 2
+    assert statuses.count(201) > len(statuses) / 2
     assert answered >= WORKERS * POLLS_EACH
-    assert len(waits) > 20
+    assert len(waits) > LOOKS_MIN
     assert waits[int(len(waits) * 0.99)] < SECONDS_MAX
