@@ -10,7 +10,7 @@ SHARES := --dist loadgroup --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE # the tests start hundreds of processes: compiling what they import takes longer than they do
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ui ui-check check fmt conformance conformance-check bench gate sim fuzz crash soak kill acceptance-cluster million stream bulk pages lock clean $(VENV)
+.PHONY: help demo test ui ui-check check fmt conformance conformance-check bench gate sim fuzz crash soak kill acceptance-cluster million stream bulk docs pages lock dist dist-check sbom audit release test-on clean $(VENV)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,7 +24,7 @@ test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS, 
 	$(PY) -m pytest -n $$(($(JOBS) + 1)) $(SHARES) $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
-	$(PY) -m tests.simulation.run --seeds 1000 --base 1 --pairs 20 --mutants --covered-from 5000 --jobs $(JOBS)
+	$(PY) -m tests.simulation.run --seeds 2000 --base 1 --pairs 50 --mutants --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
 
 ui: $(PACKAGES) ## build the web pages into the package; needs Node 20.19 or newer
@@ -67,7 +67,10 @@ build/fast/.installed: $(PINS) # the extra `fast`, as the image has it: for the 
 gate: $(VENV)/.dev ## a short benchmark of counts and ratios; fails if something costs a quarter more than it did
 	@$(PY) -m bench.gate
 
-pages: $(VENV)/.dev ## write the pages of rules and kinds from the code
+docs: $(VENV)/.docs ## build the documentation into build/docs, a site that needs no server; a link that leads nowhere fails
+	@$(PY) scripts/site.py
+
+pages: $(VENV)/.dev ## write the pages of rules, kinds, commands, settings, events and the API from the code
 	@$(PY) scripts/pages.py
 
 sim: $(VENV)/.dev ## run 10,000 fresh worlds under faults, all mutants and 1,000 crash images; some 15 minutes
@@ -102,6 +105,29 @@ stream: $(VENV)/.dev ## stream a body of 1 GiB into a result and out again, and 
 
 lock: $(VENV)/.dev ## write uv.lock anew after a change of dependencies in pyproject.toml
 	$(BIN)/uv lock
+
+dist: $(VENV)/.dev ## build sdist and wheel into dist/, byte by byte the same for everybody; nothing is downloaded
+	@$(PY) scripts/dist.py
+
+dist-check: dist ## install them into empty environments of each Python at hand (3.11 to 3.14), and use them as a newcomer
+	@$(PY) scripts/dist_check.py --jobs $(JOBS)
+
+sbom: $(VENV)/.dev ## write the bills of materials of package and web pages (CycloneDX) into dist/
+	@$(PY) scripts/sbom.py
+
+audit: $(VENV)/.dev ## check locks and licences, and ask for known vulnerabilities; REQUIRED=1: fail where nobody answers
+	@$(PY) -m pytest -n 0 -q tests/test_dependencies.py tests/release/test_locks.py
+	@$(PY) scripts/audit.py $(if $(REQUIRED),--required)
+
+release: $(VENV)/.dev ## make a release: number, changelog, commit and tag; nothing is pushed: make release VERSION=1.2.3
+	@$(PY) scripts/release.py $(or $(VERSION),$(error name the version: make release VERSION=1.2.3))
+
+ON = build/on/$(notdir $(PYTHON))
+test-on: $(VENV)/.uv ## run the fast tests on another Python: make test-on PYTHON=python3.13
+	@$(PYTHON) -m venv $(ON)
+	@env -u VIRTUAL_ENV UV_PROJECT_ENVIRONMENT=$(ON) UV_PYTHON=$(ON)/bin/python UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy \
+	    $(BIN)/uv sync --quiet --frozen --inexact --group dev
+	$(ON)/bin/python -m pytest -n $(JOBS) $(SHARES) -p no:cacheprovider -m "not slow" --ignore=tests/integration $(PYTEST_ARGS)
 
 clean: ## remove .venv and everything else that these commands made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist ui/node_modules
@@ -150,3 +176,9 @@ $(VENV)/.dev: $(VENV)/.uv pyproject.toml
 	@{ test -x $(BIN)/uv && $(UV) sync --quiet --frozen --inexact --compile-bytecode --group dev; } \
 	    || { $(PIP) install 'pip>=25.1' && $(PIP) install --constraint $(PINS) --editable . --group dev; }
 	@touch $(VENV)/.core $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	@echo "installing what builds the documentation"
+	@{ test -x $(BIN)/uv && $(UV) sync --quiet --frozen --inexact --compile-bytecode --group dev --group docs; } \
+	    || $(PIP) install --constraint $(PINS) --group docs
+	@touch $@

@@ -8,7 +8,10 @@
     POST   /flights                          {id}                                DELETE /flights/<id>
     POST   /hotels                           409: the hotel is full              GET /flights: {booked}
     GET    /measure/visitors                 {count}
-    POST   /alarms                           {}
+    POST   /alarms, /messages                {}
+    GET    /payouts                          {rows}                              POST /payouts/<id>/pay
+    GET    /feed                             {articles}                          GET /articles/<id>: 404 for one of them
+    PUT    /review/<id>                      {}
 
 A POST with an Idempotency-Key that was seen before changes nothing and gets the answer it got.
 """
@@ -30,6 +33,12 @@ BODY_BYTES_MAX = 1024 * 1024
 ROWS = {"users": 230, "orders": 120}
 ASKS_UNTIL_READY = 3  # of a report
 VISITORS = 12
+PAYOUTS = [{"id": 1, "amount": 900}, {"id": 2, "amount": 600}]
+ARTICLES = {
+    "lakes": {"title": "Data lakes, ten years on", "text": "What became of the data, and what it cost in the cloud."},
+    "tea": {"title": "How to make tea", "text": "Water first."},
+    "pipes": {"title": "A pipeline is a promise", "text": "Each pipeline tells somebody that data will be there."},
+}
 
 Answer = tuple[int, Any]
 
@@ -84,7 +93,16 @@ class Shop:
     def measure(self, what: str, _query: dict[str, str], _body: Any) -> Answer:
         return 200, {"what": what, "count": VISITORS}
 
-    def hear_alarm(self, _id: str, _query: dict[str, str], _body: Any) -> Answer:
+    def payouts(self, _id: str, _query: dict[str, str], _body: Any) -> Answer:
+        return 200, {"rows": PAYOUTS}
+
+    def feed(self, _id: str, _query: dict[str, str], _body: Any) -> Answer:
+        return 200, {"articles": [*ARTICLES, "gone"]}
+
+    def article(self, name: str, _query: dict[str, str], _body: Any) -> Answer:
+        return (200, ARTICLES[name]) if name in ARTICLES else (404, {"error": f"there is no article {name}"})
+
+    def take(self, _id: str, _query: dict[str, str], _body: Any) -> Answer:
         return 201, {}
 
 
@@ -100,7 +118,12 @@ ROUTES: list[tuple[str, str, Route]] = [
     ("DELETE", r"/flights/(\w+)", Shop.cancel_flight),
     ("POST", r"/(hotels)", Shop.book_hotel),
     ("GET", r"/measure/(\w+)", Shop.measure),
-    ("POST", r"/(alarms)", Shop.hear_alarm),
+    ("POST", r"/(alarms|messages)", Shop.take),
+    ("GET", r"/(payouts)", Shop.payouts),
+    ("POST", r"/payouts/(\w+)/pay", Shop.take),
+    ("GET", r"/(feed)", Shop.feed),
+    ("GET", r"/articles/(\w+)", Shop.article),
+    ("PUT", r"/review/(\w+)", Shop.take),
 ]
 
 
@@ -136,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.answered[key] = answer
         self.send(*answer)
 
-    do_GET = do_POST = do_DELETE = handle_request
+    do_GET = do_POST = do_PUT = do_DELETE = handle_request
 
     def answer(self, body: Any) -> Answer:
         url = urlsplit(self.path)

@@ -23,9 +23,14 @@ EXAMPLES = (  # what to watch for, the words, the exit code
     ("asking until a report is ready", "run examples/polling.yaml", 0),
     ("a gate, a shared task, a child playbook", "run examples/admission.yaml", 0),
     ("the hotel is full: the flight is given back, and the run fails", "run examples/saga.yaml", 1),
+    ("a job: a feed is read, scored, and the best of it published", "run examples/jobs/press_review.yaml", 0),
+    ("a job that asks a person, and waits", "run examples/jobs/payout_approval.yaml", 4),
+    ("somebody agrees", "signal last --set ctx.approved=true --set ctx.approved_by=ada", 0),
+    ("and it goes on where it was", "resume last", 0),
     ("any run can be looked at afterwards", "show last", 0),
     ("and its log gives the same state again", "replay last --verify", 0),
     ("all of them", "list", 0),
+    ("tests: answers in place of tools, minutes of waiting in no time", "test examples/tests", 0),
 )
 
 

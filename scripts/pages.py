@@ -1,12 +1,19 @@
-"""Write the pages that are made from code: docs/rules/ from the rules, docs/tools/ from guides and declarations.
+"""Write the pages that are made from code: docs/rules/ from the rules, docs/tools/ from guides and declarations,
+docs/reference/ from commands, settings, events and operations; and the pictures of docs/model/ from playbooks there.
 
 python scripts/pages.py [--check]: with --check nothing is written, and a page that differs is named (exit 1).
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
+
+from reference.api import api_page
+from reference.commands import commands_page
+from reference.events import events_page
+from reference.settings import settings_page
 
 from noetl.dsl.kind_pages import kind_page
 from noetl.dsl.pages import all_pages, as_markdown
@@ -14,6 +21,7 @@ from noetl.tools.registry import declarations
 
 DOCS = Path(__file__).parent.parent / "docs"
 GUIDES = DOCS / "tools" / "guides"  # written by hand; the page of a kind is its guide and its declaration
+FOLDERS = ("rules", "tools", "reference")  # nothing else stands in them
 BLOCKS = {
     "1": "Document",
     "2": "Step",
@@ -48,9 +56,30 @@ def kind_pages() -> dict[str, str]:
     return {**found, "tools/README.md": "\n".join(index) + "\n"}
 
 
+def reference_pages() -> dict[str, str]:
+    return {
+        "reference/api.md": api_page(),
+        "reference/commands.md": commands_page(),
+        "reference/events.md": events_page(),
+        "reference/settings.md": settings_page(),
+    }
+
+
+def pictures() -> dict[str, str]:
+    """As `noetl graph` draws them."""
+    noetl = str(Path(sys.executable).parent / "noetl")
+    return {
+        f"model/{path.stem}.svg": subprocess.run(
+            [noetl, "graph", path.name, "--format", "svg"], cwd=path.parent, capture_output=True, text=True, check=True
+        ).stdout
+        for path in sorted((DOCS / "model").glob("*.yaml"))
+    }
+
+
 def main() -> int:
-    pages = {**rule_pages(), **kind_pages()}
-    there = {str(path.relative_to(DOCS)) for folder in ("rules", "tools") for path in (DOCS / folder).glob("*.md")}
+    pages = {**rule_pages(), **kind_pages(), **reference_pages(), **pictures()}
+    there = {str(path.relative_to(DOCS)) for folder in FOLDERS for path in (DOCS / folder).glob("*.md")}
+    there |= {str(path.relative_to(DOCS)) for path in (DOCS / "model").glob("*.svg")}
     stale = sorted(there - set(pages)) + sorted(
         name for name, text in pages.items() if not (DOCS / name).exists() or (DOCS / name).read_text("utf-8") != text
     )

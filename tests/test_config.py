@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.config import SETTINGS, load, user_data
+from noetl.config import load, user_data
 from noetl.errors import RequestError
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -204,12 +204,6 @@ def test_a_key_is_not_shown_when_it_is_put_into_keychain_key(folder):
 
     assert 'must be "file" or "keyring"; a key itself belongs into NOETL_MASTER_KEY' in str(raised.value)
     assert "planted" not in str(raised.value)
-
-
-def test_every_setting_is_on_its_page():
-    page = (DOCS / "settings.md").read_text("utf-8")
-
-    assert [one.key for one in SETTINGS if f"| `{one.key}` | `{one.variable}` |" not in page] == []
 
 
 @pytest.mark.parametrize(("written", "expected"), [("true", True), ("1", True), ("False", False), ("0", False)])

@@ -19,13 +19,14 @@ PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").lower()
 CORE = PROJECT["project"]["dependencies"]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
+FOR_DOCS = PROJECT["dependency-groups"]["docs"]
 
 
 def name_of(requirement: str) -> str:
     return re.match(r"[A-Za-z0-9._-]+", requirement)[0].lower()
 
 
-EVERY_REQUIREMENT = [*CORE, *(line for lines in EXTRAS.values() for line in lines), *DEVELOPMENT]
+EVERY_REQUIREMENT = [*CORE, *(line for lines in EXTRAS.values() for line in lines), *DEVELOPMENT, *FOR_DOCS]
 
 
 def test_there_are_at_most_twelve_core_dependencies():
@@ -56,6 +57,7 @@ def test_the_lock_was_made_from_this_project():
 
     assert bounds(row for row in metadata["requires-dist"] if "extra" not in row.get("marker", "")) == wanted(CORE)
     assert bounds(metadata["requires-dev"]["dev"]) == wanted(DEVELOPMENT)
+    assert bounds(metadata["requires-dev"]["docs"]) == wanted(FOR_DOCS)
     assert set(metadata["provides-extras"]) == set(EXTRAS)
 
 
@@ -91,3 +93,13 @@ def test_a_package_locked_in_two_versions_is_left_to_pip():
     text = "".join(f'[[package]]\nname = "{n}"\nversion = "{v}"\nsource = {registry}\n' for n, v in rows)
 
     assert pins(text) == ["a==1"]
+
+
+def test_installing_from_source_builds_with_the_locked_versions():
+    locked = {package["name"]: package for package in LOCK["package"]}
+    builder = {"hatchling", *(one["name"] for one in locked["hatchling"]["dependencies"])}
+
+    assert PROJECT["build-system"]["requires"] == ["hatchling>=1.27"]
+    assert set(PROJECT["tool"]["uv"]["build-constraint-dependencies"]) == {
+        f"{name}=={locked[name]['version']}" for name in builder
+    }

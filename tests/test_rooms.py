@@ -25,7 +25,7 @@ BASE = tuple(
 ROLES = tuple(
     "server running safekeeping proving asking embedded worker clictl checkup tracing serving api_parts remote issuing "
     "working scheduling showing starts access chance workforces cluster cluster_host embedded_host hosting lasting "
-    "reviewing".split()
+    "reviewing forecasting rerunning rehearsal".split()
 )
 RECORDS = ("engine.events", "engine.commands", "projections")
 EVERYTHING = ("*",)
@@ -62,8 +62,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "engine.events",
         "ui",  # files, by their names
     ),
-    "ui": (),
-    "cli": (*BASE, "dsl", "tools.registry", *ROLES),
+    **dict.fromkeys(("ui", "projects"), ()),  # files, by their names
+    "cli": (*BASE, "dsl", "tools.registry", "projects", *ROLES),
     **dict.fromkeys(ROLES, EVERYTHING),
     "testing": EVERYTHING,
     "__main__": ("cli",),

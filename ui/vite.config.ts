@@ -24,6 +24,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // an inlined file would be a data: URL, which the policy of the pages allows for images only
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    license: { fileName: "licences.md" }, // of what is built in: their authors ask for it to go with every copy
     rolldownOptions: {
       output: {
         entryFileNames: "assets/[name]-[hash].js",

@@ -10,9 +10,12 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
                   cluster_host.py, api_parts.py, workforces.py, starts.py, access.py, chance.py, tracing.py; serving.py
                   puts the API on a socket; lasting.py is the event loop of all that lasts
     working/      worker processes of a cluster, and what supervises them
+    rerunning     many executions run again, a few at a time
     issuing  scheduling  safekeeping  proving  asking   what the command line asks of a store on this machine: tokens,
                   schedules, credentials (kept, tried), executions of another process; reviewing explains executions;
+                  forecasting says what a playbook would do;
                   remote/ asks a server instead; showing sends a browser to the pages
+    rehearsal/    playbooks run in simulated time, with answers in place of tools: tests, recordings
     checkup/  daemons/   how everything is (noetl doctor); pid files, log files, programs that go on by themselves
     dsl/          text in, Playbook out (pure): read, parse, check, normalize; and back to text: fix, fmt, migrate
     engine/       events in, decisions out (pure): decide, apply, effects; and the worker's half, the pipeline
@@ -29,6 +32,7 @@ pipeline, events come back, are stored, projected and shown. The rooms stand in 
     projections/  events → the rows people look at (pure)
     api/  ui/     HTTP over control and projections; pages that know only the API
     cli/          one file per verb
+    projects/     what `noetl init` writes: playbooks, tests and settings to begin with, as files
     testing/      shared by our tests and plugin authors': contract suites, builders, clocks, services
     errors  config  expressions  references  secret  sql  json_schema  writes  wording  ids  traceparent  clock  logs
     buggify       below everything; the last is where a simulator makes the rest behave unusually

@@ -31,7 +31,7 @@ from noetl.control.usage import Usage
 from noetl.control.viewings import (
     Viewings,
     catalog_with_viewings,
-    results_without_viewings,
+    results_with_viewings,
     store_with_viewings,
 )
 from noetl.control.watching import Watching
@@ -144,7 +144,7 @@ def embedded_parts(
     viewings = Viewings(embedded.clock)
     store = store_with_viewings(embedded.store, viewings)
     catalog = catalog_with_viewings(embedded.catalog, viewings)
-    read_result = results_without_viewings(embedded.access.read_by)
+    read_result = results_with_viewings(embedded.access.read_by, viewings)
     telling.watching = watching = Watching(store, embedded.clock)
     return Parts(
         settings=embedded.settings,
@@ -186,7 +186,7 @@ def cluster_parts(
     viewings = Viewings(server.clock)
     store = store_with_viewings(server.store, viewings)
     catalog = catalog_with_viewings(server.catalog, viewings)
-    read_result = results_without_viewings(server.access.read_by)
+    read_result = results_with_viewings(server.access.read_by, viewings)
     telling.watching = watching = Watching(store, server.clock, heads)
     return Parts(
         settings=settings,

@@ -176,7 +176,11 @@ class Embedded:
             new_trace=self.chance.new_trace,
         )
         desk.announce = self.showing.announce
+        desk.is_under_way = self._is_under_way
         return desk
+
+    def _is_under_way(self, execution_id: int) -> bool:
+        return self.executions.known(execution_id) is not None
 
     async def _playbook(self, sha: str, planned: list[list[Any]]) -> Playbook:
         return (await self.catalog.loaded(sha, planned)).playbook
@@ -315,7 +319,7 @@ class Embedded:
 
     async def take_up_all(self) -> None:
         """Go on with everything that had not ended when the process before this one did, but for incidents."""
-        await take_up_all(self.store, self.intake)
+        await take_up_all(self.store, self.intake, self._is_under_way)
 
     def _fail(self, error: BaseException) -> None:
         self._failure = self._failure or error
@@ -376,9 +380,11 @@ def made(
 
 
 @asynccontextmanager
-async def embedded(settings: Settings, observer: Observer, wait_seconds: float = 0.0) -> AsyncIterator[Embedded]:
-    """The parts of one process, over the store of the settings."""
-    kinds = kinds_of(settings)
+async def embedded(
+    settings: Settings, observer: Observer, wait_seconds: float = 0.0, kinds: Kinds | None = None
+) -> AsyncIterator[Embedded]:
+    """The parts of one process, over the store of the settings. `kinds`: others than the settings allow."""
+    kinds = kinds or kinds_of(settings)
     store = await SqliteStore.open(settings.store_path, wait_seconds=wait_seconds)
     with logging_to(settings.store_path.with_suffix(".log")):
         kinds.plugins.log_ignored()

@@ -7,8 +7,10 @@
     │   └─ UnusableSql            SQL that cannot be taken apart, or whose values do not fit it
     ├─ RequestError             whoever asked
     │   ├─ UnknownExecution       no such execution in this store
+    │   ├─ AmbiguousExecution     several begin with what was typed
     │   ├─ UnknownPlaybook        nothing registered under that path, and no such file
     │   ├─ UnknownDocument        no schedule or trigger of that name
+    │   ├─ MissingCredential      a credential that a playbook declares and nobody has
     │   ├─ WrongState             the execution cannot do that now
     │   ├─ TooOften               more often than was allowed; later it may be
     │   ├─ Forbidden              whoever asks may not do that; Unauthenticated: nobody knows who asks
@@ -91,9 +93,18 @@ class RequestError(NoetlError):
 
 
 class UnknownExecution(RequestError):
-    def __init__(self, execution_id: object, store: str) -> None:
-        super().__init__(f"there is no execution {execution_id} in {store}; `noetl list` names those there are")
+    def __init__(self, execution_id: object, store: str, near: Sequence[str] = ()) -> None:
+        advice = f"did you mean {' or '.join(near)}? " if near else ""
+        super().__init__(f"there is no execution {execution_id} in {store}; {advice}`noetl list` names those there are")
         self.execution_id = execution_id
+
+
+class AmbiguousExecution(RequestError):
+    def __init__(self, digits: str, store: str, candidates: Sequence[str]) -> None:
+        super().__init__(
+            f"several executions in {store} begin with {digits}, and none is just that; type more of the one you mean:"
+            + "".join(f"\n{one}" for one in candidates)
+        )
 
 
 class UnknownPlaybook(RequestError):
@@ -109,6 +120,12 @@ class UnknownPlaybook(RequestError):
 class UnknownDocument(RequestError):
     def __init__(self, kind: str, name: str) -> None:
         super().__init__(f'there is no {kind} "{name}"; `noetl {kind} list` names those there are')
+        self.name = name
+
+
+class MissingCredential(RequestError):
+    def __init__(self, name: str, place: object, why: object) -> None:
+        super().__init__(f"{place}: the credential {name} cannot be resolved: {why}")
         self.name = name
 
 

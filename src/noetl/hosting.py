@@ -135,7 +135,6 @@ async def _first(one: asyncio.Event, other: asyncio.Event, then: asyncio.Event) 
 @contextmanager
 def _stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
     """The first signal drains, the second ends at once."""
-    loop = asyncio.get_running_loop()
 
     def stop() -> None:
         if stopping.is_set():
@@ -143,13 +142,12 @@ def _stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
         log.info("draining", extra={"action": "draining"})
         stopping.set()
 
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop)
+    undoing = [lasting.on_signal(number, stop) for number in SIGNALS]
     try:
         yield
     finally:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        for undo in undoing:
+            undo()
 
 
 def make_meters() -> Prometheus:

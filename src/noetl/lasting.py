@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -27,6 +28,20 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
+
+
+def on_signal(number: int, handler: Callable[[], None]) -> Callable[[], object]:
+    """Call a handler in this event loop when a signal comes; gives what takes that back.
+
+    A loop that knows no signals, as that of Windows, hears of them from Python's own handler.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(number, handler)
+    except NotImplementedError:
+        before = signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler))
+        return lambda: signal.signal(number, before)
+    return lambda: loop.remove_signal_handler(number)
 
 
 def keep_what_is_there() -> None:

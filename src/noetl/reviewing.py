@@ -15,6 +15,7 @@ from noetl.clock import Clock, SystemClock
 from noetl.config import Settings
 from noetl.control import reading
 from noetl.control.catalog import Catalog
+from noetl.control.diffing import diff as told_diff
 from noetl.control.explaining import Explainer
 from noetl.control.log_heads import Tags
 from noetl.control.moments import Moments
@@ -52,6 +53,16 @@ def explainer_of(
 def why(settings: Settings, execution_id: int, step: str) -> dict[str, Any]:
     """Why a step ran, or did not."""
     return asyncio.run(_asked(settings, execution_id, lambda explainer, row: told_why(explainer, row, step)))
+
+
+def diff(settings: Settings, before: int, after: int) -> dict[str, Any]:
+    """Where two executions part, and what differs."""
+
+    async def asked(explainer: Explainer, row: Execution) -> dict[str, Any]:
+        store = explainer.moments.store
+        return await told_diff(store, explainer.playbooks, row, await reading.row_of(store, after))
+
+    return asyncio.run(_asked(settings, before, asked))
 
 
 def evaluate(

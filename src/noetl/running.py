@@ -9,7 +9,7 @@ import asyncio
 import math
 import signal as signals
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from noetl.clock import SystemClock
 from noetl.config import Settings
@@ -17,26 +17,30 @@ from noetl.control import reading, replaying
 from noetl.control.catalog import Loaded
 from noetl.control.inbox import Request
 from noetl.control.requests import Nobody, Observer, RerunRequest, RunRequest, RunResult
-from noetl.embedded import Embedded, embedded, inbox_folder, results_folder
+from noetl.embedded import Embedded, Kinds, embedded, inbox_folder, results_folder
 from noetl.engine.state import INCIDENT, RUNNING, WAITING
 from noetl.errors import StoreBusy, UnknownExecution
+from noetl.lasting import on_signal
 from noetl.results.stores import Stores
 
 if TYPE_CHECKING:
     from noetl.control.retention import Swept
+    from noetl.rehearsal.taps import Taps
 
 SIGNALS = (signals.SIGINT, signals.SIGTERM)
 WAIT_SECONDS = 5.0
 Begin = Callable[[Embedded], Coroutine[Any, Any, tuple[int, Loaded]]]
 
 
-def run(settings: Settings, request: RunRequest, observer: Observer) -> RunResult:
-    """Run a playbook to its end."""
+def run(settings: Settings, request: RunRequest, observer: Observer, taps: Taps | None = None) -> RunResult:
+    """Run a playbook to its end; `taps`: who listens to its tools."""
 
     async def begin(parts: Embedded) -> tuple[int, Loaded]:
+        if taps is not None:
+            taps.open(parts)
         return await parts.start(request)
 
-    return asyncio.run(_run(settings, observer, request.wait_seconds, begin))
+    return asyncio.run(_run(settings, observer, request.wait_seconds, begin, taps.kinds if taps else None))
 
 
 def resume(settings: Settings, execution_id: int, observer: Observer, wait_seconds: float = 0.0) -> RunResult:
@@ -61,14 +65,16 @@ def rerun(settings: Settings, request: RerunRequest, observer: Observer, wait_se
     return asyncio.run(_run(settings, observer, wait_seconds, begin))
 
 
-async def _run(settings: Settings, observer: Observer, wait_seconds: float, begin: Begin) -> RunResult:
-    async with embedded(settings, observer, wait_seconds) as parts:
-        with _interrupts(parts.interrupt):
+async def _run(
+    settings: Settings, observer: Observer, wait_seconds: float, begin: Begin, kinds: Kinds | None = None
+) -> RunResult:
+    async with embedded(settings, observer, wait_seconds, kinds) as parts:
+        with interrupts(parts.interrupt):
             execution_id, loaded = await begin(parts)
             step_names = list(loaded.playbook.steps)
             parts.work()
             is_interrupted = await parts.until_quiet(execution_id)
-        found = await _summed_up(parts, execution_id, step_names)
+        found = await summed_up(parts, execution_id, step_names)
         if found["status"] == RUNNING and not is_interrupted:
             found |= held_up(parts, execution_id)
         return RunResult(summary=found, is_interrupted=is_interrupted)
@@ -83,26 +89,26 @@ def held_up(parts: Embedded, execution_id: int) -> dict[str, Any]:
     return {"status": INCIDENT, "error": replaying.error_of({"kind": INCIDENT, "message": message})}
 
 
-async def _summed_up(parts: Embedded, execution_id: int, step_names: list[str]) -> dict[str, Any]:
+async def summed_up(parts: Embedded, execution_id: int, step_names: list[str]) -> dict[str, Any]:
     state = parts.watched(execution_id)
     if state is not None:
         return replaying.summary_of(state, step_names)
     return await reading.summary(parts.store, execution_id, step_names)
 
 
-class _interrupts:
+class interrupts:
     """Ctrl-C and SIGTERM go to a handler, as long as this lasts."""
 
     def __init__(self, handler: Callable[[], None]) -> None:
         self.handler = handler
+        self.undoing: list[Callable[[], object]] = []
 
     def __enter__(self) -> None:
-        for number in SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, self.handler)
+        self.undoing = [on_signal(number, self.handler) for number in SIGNALS]
 
     def __exit__(self, *_: object) -> None:
-        for number in SIGNALS:
-            asyncio.get_running_loop().remove_signal_handler(number)
+        for undo in self.undoing:
+            undo()
 
 
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
@@ -147,17 +153,26 @@ def register(settings: Settings, request: RunRequest) -> dict[str, Any]:
     return asyncio.run(registered())
 
 
-def import_file(settings: Settings, data: bytes, wait_seconds: float) -> dict[str, Any]:
-    """Keep an exported execution as a finished record."""
-    from noetl.control.brought import brought
-    from noetl.control.importing import imported
+def import_file(settings: Settings, file: BinaryIO, wait_seconds: float) -> dict[str, Any]:
+    """Keep an exported execution as a finished record, with the payloads that came along."""
+    from noetl.control.brought import brought, log_part
+    from noetl.control.brought_payloads import LINE_BYTES_MAX, Lines, Received, receive
+    from noetl.control.importing import imported, imported_row
+
+    part = log_part(file)
 
     async def kept() -> dict[str, Any]:
         async with embedded(settings, Nobody(), wait_seconds) as parts:
-            found = brought(data, 0, parts.catalog.kinds, parts.clock.monotonic)
-            made = await imported(parts.store, parts.catalog, found, parts.desk.new_id)
-            row = await reading.row_of(parts.store, made.row.id)
-            return {**reading.listed_row(row), "events": row.head, "is_new": made.is_new}
+            found = brought(part.body, 0, parts.catalog.kinds, parts.clock.monotonic)
+
+            async def received() -> Received:
+                if not part.has_payloads:
+                    return Received()
+                lines = iter(lambda: file.readline(LINE_BYTES_MAX + 1), b"")
+                return await receive(Lines(lines, part.lines + 1), parts.results)
+
+            made = await imported(parts.store, parts.catalog, found, parts.desk.new_id, received)
+            return imported_row(made, await reading.row_of(parts.store, made.row.id))
 
     return asyncio.run(kept())
 

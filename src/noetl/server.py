@@ -6,9 +6,9 @@ it works while another process runs. Running and changing are in `running.py`, t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from noetl.clock import SystemClock
 from noetl.config import Settings
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Children", "Event", "Notice", "Observer", "Progress", "RunRequest", "RunResult", "Step", "notices"]
 __all__ += ["cancel", "catalog_list", "catalog_register", "catalog_show", "events", "export", "follow", "import_file"]
-__all__ += ["list_executions", "replay", "resume", "run", "sentence", "show", "signal", "sweep", "verify"]
-__all__ += ["RerunRequest", "evaluate", "rerun", "why"]
+__all__ += ["list_executions", "named", "replay", "resume", "run", "sentence", "show", "signal", "sweep", "verify"]
+__all__ += ["RerunRequest", "diff", "evaluate", "rerun", "rerun_all", "why"]
 NO_FILTERS: Mapping[str, Any] = {}
 Found = TypeVar("Found")
 
@@ -56,6 +56,18 @@ def rerun(settings: Settings, request: RerunRequest, observer: Observer, wait_se
     return running.rerun(settings, request, observer, wait_seconds)
 
 
+def rerun_all(
+    settings: Settings,
+    requests: Sequence[RerunRequest],
+    tell: Callable[[dict[str, Any]], None],
+    wait_seconds: float = 0.0,
+) -> bool:
+    """Run many executions again, each by itself; True: it was interrupted."""
+    from noetl import rerunning
+
+    return rerunning.rerun_all(settings, requests, tell, wait_seconds)
+
+
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
     from noetl import running
 
@@ -78,11 +90,11 @@ def catalog_register(
     return running.register(settings, request)
 
 
-def import_file(settings: Settings, data: bytes, wait_seconds: float = 0.0) -> dict[str, Any]:
+def import_file(settings: Settings, file: BinaryIO, wait_seconds: float = 0.0) -> dict[str, Any]:
     """Keep an exported execution as a finished record."""
     from noetl import running
 
-    return running.import_file(settings, data, wait_seconds)
+    return running.import_file(settings, file, wait_seconds)
 
 
 def sweep(settings: Settings, keep_days: int | None, *, is_dry_run: bool, is_alone: bool = False) -> dict[str, Any]:
@@ -149,6 +161,11 @@ def list_executions(settings: Settings, limit: int, filters: Mapping[str, Any] =
     return _read(settings, lambda store: reading.listed(store, limit, wanted)) if wanted else []
 
 
+def named(settings: Settings, digits: str, limit: int) -> list[dict[str, Any]]:
+    """The execution of this id; if there is none, some of those whose id begins so."""
+    return _read(settings, lambda store: reading.named(store, digits, limit))
+
+
 def show(settings: Settings, execution_id: int) -> dict[str, Any]:
     return _read(settings, lambda store: reading.show(store, execution_id))
 
@@ -166,14 +183,33 @@ def follow(settings: Settings, execution_id: int, after: int = 0) -> Iterator[di
         yield from _iterated(settings, runner.run, lambda store: reading.followed(store, execution_id, after, clock))
 
 
-def export(settings: Settings, execution_id: int) -> ExportedFile:
-    """An execution as one file."""
+def export(settings: Settings, execution_id: int, payload_bytes_max: int | None = None) -> ExportedFile:
+    """An execution as one file; `payload_bytes_max`: of all payloads that come along; None: none do."""
     from noetl.control.exported import ExportedFile, exported, file_name
 
     row = _read(settings, lambda store: reading.row_of(store, execution_id))
     now = SystemClock().now()
+    if payload_bytes_max is not None:
+        return ExportedFile(file_name(row), _with_payloads(settings, execution_id, now, payload_bytes_max))
     pieces = _iterated(settings, _driven, lambda store: exported(store, execution_id, now))
     return ExportedFile(file_name(row), pieces)
+
+
+def _with_payloads(settings: Settings, execution_id: int, now: float, bytes_max: int) -> Iterator[bytes]:
+    import asyncio
+
+    from noetl.control.exported import exported
+    from noetl.control.exported_payloads import Payloads
+    from noetl.results.stores import NoCredentials
+    from noetl.running import results_of
+
+    results = results_of(settings, is_alone=False)
+    payloads = Payloads(execution_id, lambda _, one: results.for_reading(one, NoCredentials()), bytes_max)
+    with asyncio.Runner() as runner:
+        try:
+            yield from _iterated(settings, runner.run, lambda store: exported(store, execution_id, now, payloads))
+        finally:
+            runner.run(results.close())
 
 
 def replay(settings: Settings, execution_id: int, at: int | None) -> dict[str, Any]:
@@ -193,6 +229,13 @@ def why(settings: Settings, execution_id: int, step: str) -> dict[str, Any]:
     from noetl import reviewing
 
     return reviewing.why(settings, execution_id, step)
+
+
+def diff(settings: Settings, before: int, after: int) -> dict[str, Any]:
+    """Where two executions part, and what differs."""
+    from noetl import reviewing
+
+    return reviewing.diff(settings, before, after)
 
 
 def evaluate(

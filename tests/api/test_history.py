@@ -294,7 +294,7 @@ async def test_an_export_is_a_file_with_a_header_and_one_event_a_line(api):
     shown = await got(api, f"{EXECUTIONS}/{execution_id}")
     assert (status, headers["Content-Type"]) == (200, "application/x-ndjson")
     assert headers["Content-Disposition"] == f'attachment; filename="greeting-{execution_id}.noetl"'
-    assert (header["format"], header["version"]) == ("noetl.execution", 1)
+    assert (header["format"], header["version"]) == ("noetl.execution", 2)
     assert header["events"] == len(events) == shown["events"]
     assert header["execution"]["execution_id"] == execution_id
     assert [one["text"] for one in header["playbooks"]] == [text_of(HELLO, "team/greeting").decode()]

@@ -39,6 +39,21 @@ async def test_several_statuses_prefixes_and_texts_are_found_page_by_page(api):
     assert await listed(api, f"q={failed}") == [failed]
 
 
+async def test_an_id_names_its_execution_or_those_that_begin_so(api):
+    ids = [await api.run(HELLO, "team/a") for _ in range(11)]
+    api.tokens["other"] = await api.token(role="viewer", path_prefix="other")
+    both = [one for one in reversed(ids) if one.startswith("1") and one != "1"]
+
+    assert [await listed(api, f"id={one}") for one in ids] == [[one] for one in ids]
+    assert ids[0] != "1" or await listed(api, "id=1") == ["1"]
+    assert await listed(api, "id=99999") == []
+    assert await listed(api, f"id={ids[0]}", role="other") == []
+    assert both
+    for query in ("id=1&status=failed", "id=1&q=a", "id=x", "id=01", "id="):
+        status, _ = await api.ask("GET", f"{EXECUTIONS}?{query}")
+        assert status == 400, query
+
+
 async def test_roots_and_those_that_they_called_are_told_apart(api):
     child, parent = text_of(HELLO, "child"), "workflow: [{step: start, tool: {kind: playbook, path: child}}]"
     await api.ask("POST", "/api/v1/catalog", {"text": child.decode()})

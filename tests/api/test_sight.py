@@ -9,7 +9,12 @@ from tests.control.parts import text_of
 
 EXECUTIONS = "/api/v1/executions"
 BODIES = {"signal_execution": {"set": {"ctx.go": True}}, "evaluate_expression": {"expression": "1"}}
-QUERIES = {"read_result": "?seq=1", "list_iterations": "?run=1", "explain_step": "?step=start"}
+QUERIES = {
+    "read_result": "?seq=1",
+    "list_iterations": "?run=1",
+    "explain_step": "?step=start",
+    "diff_executions": "?other=999998",
+}
 OF_AN_EXECUTION = [one for one in OPERATIONS if "execution_id" in one.parameters and one.role != HOOK]
 
 
@@ -30,6 +35,15 @@ async def test_an_execution_outside_the_path_does_not_exist(api, operation):
     assert problem["detail"].replace(f" {outside} ", " 999999 ") == other["detail"]
     assert str(api.engine.store.name) not in other["detail"]
     assert (await api.ask("GET", f"{EXECUTIONS}/{outside}"))[1]["status"] == "waiting"
+
+
+async def test_an_execution_of_ones_own_is_not_compared_with_one_outside_the_path(api):
+    own, outside = await api.run(HELLO, "team/a"), await api.run(HELLO, "teams")
+    api.tokens["team"] = await api.token(role="viewer", path_prefix="team")
+
+    answers = [await api.ask("GET", f"{EXECUTIONS}/{own}/diff?other={other}", role="team") for other in (own, outside)]
+
+    assert [status for status, _ in answers] == [200, 404]
 
 
 async def test_an_author_of_a_path_reruns_with_another_text_of_that_path_however_it_is_written(api):

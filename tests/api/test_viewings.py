@@ -35,7 +35,12 @@ READS = [
     one for one in OPERATIONS if "{execution_id}" in one.path and one.role == "viewer" and one.method == "GET"
 ]  # fmt: skip
 ACTS = [one for one in OPERATIONS if "{execution_id}" in one.path and one.role != "viewer"]
-QUERIES = {"list_iterations": "run=1", "explain_step": "step=start", "read_result": "seq=1"}
+QUERIES = {
+    "list_iterations": "run=1",
+    "explain_step": "step=start",
+    "read_result": "seq=1",
+    "diff_executions": "other={}",
+}
 
 
 async def exported(api: Site, execution_id: str) -> bytes:
@@ -52,7 +57,7 @@ async def brought(api: Site, body: bytes, role: str = "viewer") -> dict:
 
 def path_of(operation: Operation, execution_id: str) -> str:
     query = QUERIES.get(operation.id)
-    return operation.path.replace("{execution_id}", execution_id) + (f"?{query}" if query else "")
+    return operation.path.replace("{execution_id}", execution_id) + (f"?{query.format(execution_id)}" if query else "")
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +185,22 @@ async def test_a_reference_in_a_viewing_opens_nothing(api):
     status, _, body = await api.raw("GET", f"{EXECUTIONS}/{found['execution_id']}/results?seq=1", role="viewer")
 
     assert (status, json.loads(body)["code"]) == (404, "ref_missing")
+
+
+async def test_a_viewing_answers_the_payloads_that_came_along_and_no_others(api):
+    text = text_of(
+        'workflow: [{step: start, tool: {kind: noop, set: {ctx.a: "{{ workload.text | upper }}"}}}]'
+    ).decode()
+    text = text.replace("workflow:", "workload: {text: ''}\nworkflow:")
+    _, started = await api.ask("POST", EXECUTIONS, {"text": text, "payload": {"text": "y" * 100_000}})
+    await api.engine.until_quiet(int(started["execution_id"]))
+    where = f"{EXECUTIONS}/{started['execution_id']}/export?payload_bytes_max=1000000"
+    whole = (await api.raw("GET", where))[2]
+
+    found = await brought(api, whole)
+    status, _, body = await api.raw("GET", f"{EXECUTIONS}/{found['execution_id']}/results?seq=1", role="viewer")
+
+    assert (status, json.loads(body)) == (200, {"text": "y" * 100_000})
 
 
 async def test_a_playbook_that_does_not_check_here_takes_only_its_graph_away(api, elsewhere):

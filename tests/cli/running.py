@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: trial, path: tests/trial}\n"
@@ -96,3 +98,13 @@ def document(done: subprocess.CompletedProcess[str]) -> dict:
     """The one JSON document on standard output."""
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
+
+
+@contextmanager
+def serving_api(folder: Path) -> Iterator[str]:
+    """The api.py of a folder, as a process of its own; its address."""
+    command = [sys.executable, "api.py", "--port", "0"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=quiet, text=True) as api:
+        yield api.stdout.readline().strip()
+        api.terminate()

@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_right_playbook_leaves_with_0_and_says_so(folder: Path) -> None:
     done = noetl("check", "good.yaml", cwd=folder)
 
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, b"next: noetl run good.yaml\n")
     assert done.stdout.decode() == "checked 1 file: nothing found, ready to run\n"
 
 
@@ -103,6 +103,16 @@ def test_a_directory_stands_for_the_playbooks_below_it(folder: Path) -> None:
     done = noetl("check", ".", cwd=folder)
 
     assert done.stdout.decode().splitlines()[-1].startswith("checked 3 files: 1 error")
+
+
+def test_the_first_playbook_of_a_directory_is_what_to_run_next(tmp_path: Path) -> None:
+    (tmp_path / "a.test.yaml").write_text(
+        "apiVersion: noetl.io/v2\nkind: PlaybookTest\nmetadata: {name: t}\nplaybook: b.yaml\n"
+    )
+    (tmp_path / "b.yaml").write_text(GOOD)
+    (tmp_path / "c.yaml").write_text(GOOD)
+
+    assert noetl("check", ".", cwd=tmp_path).stderr.decode() == f"next: noetl run .{os.sep}b.yaml\n"
 
 
 @pytest.mark.spec("DI-02")

@@ -93,7 +93,7 @@ def test_what_does_not_answer_fails_with_what_to_do_and_no_password(home, name, 
     assert done.returncode == 1
     assert [line.split()[1] for line in failed] == [area]
     assert "canary" not in done.stdout
-    assert done.stderr == ""
+    assert done.stderr == "next: noetl doctor\n"
 
 
 def test_json_is_one_document(home):

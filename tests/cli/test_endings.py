@@ -4,10 +4,17 @@ import json
 
 import pytest
 
+from noetl.cli import voice
 from noetl.cli.endings import finish
 from noetl.server import RunResult
 
 FAILURE = {"kind": "connection", "message": "refused", "step": "load", "task": "fetch"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_heard(monkeypatch):
+    """Whatever command line an earlier test had in this process."""
+    monkeypatch.setattr(voice, "heard", ())
 
 
 def summary(status="success", data=None, error=None, **facts):
@@ -57,7 +64,8 @@ def test_an_error_is_said_with_its_place_and_the_next_command(capsys):
     assert capsys.readouterr().err.splitlines() == [
         'error: step "load", task "fetch" (orders.yaml:3:5): refused',
         "✗ failed in 1.2 s · execution 7",
-        "   next: noetl show 7",
+        "next: noetl show 7",
+        "next: noetl rerun 7 --from-failed",
     ]
 
 

@@ -103,7 +103,7 @@ def test_show_draws_the_runs_and_says_what_to_do_next(home):
     assert done.returncode == 0, done.stderr
     assert lines[0] == f"tests/trial@1  ✓ success  execution {execution}"
     assert [line.split()[:2] for line in lines[3:5]] == [["✓", "start"], ["✓", "end"]]
-    assert lines[-1].startswith(f"next: noetl events {execution}")
+    assert done.stderr == f"next: noetl events {execution}\nnext: noetl rerun {execution}\n"
 
 
 def test_last_is_the_newest_execution_that_nobody_called(home):
@@ -265,7 +265,7 @@ def test_what_has_ended_can_be_changed_no_more(home, verb):
 
 
 VERBS = (("show",), ("events",), ("replay",), ("resume",), ("cancel",), ("signal", "--set", "ctx.a=1"))
-VERBS += (("why", "start"), ("eval", "1"))
+VERBS += (("why", "start"), ("eval", "1"), ("diff", "1"))
 
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: words[0])
@@ -324,7 +324,7 @@ def test_if_one_file_does_not_check_none_is_registered(home):
     done = noetl("catalog", "register", "greet.yaml", "bad.yaml", home=home)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith('"bad.yaml" does not check, so nothing was registered\n')
+    assert done.stderr.endswith('"bad.yaml" does not check, so nothing was registered\nnext: noetl explain NL303\n')
     assert json.loads(noetl("catalog", "list", "--format", "json", home=home).stdout) == []
 
 

@@ -5,7 +5,9 @@ import stat
 
 import pytest
 
-from noetl.cli import exits
+from noetl.cli import exits, export
+from noetl.cli.main import main
+from noetl.control import brought
 from tests.cli.remote_server import serving
 from tests.cli.running import FAIL, GREET, WAIT, document, noetl
 
@@ -34,8 +36,9 @@ def run(home, name):
 
 
 def lines_of(text):
-    """An export as documents, without when it was made."""
-    header, *events = map(json.loads, text.splitlines())
+    """An export as documents, without when it was made, and without the end behind the events."""
+    header, *lines = map(json.loads, text.splitlines())
+    events = lines[: header["events"]]
     assert header.pop("exported_at")
     return [header, *events]
 
@@ -73,6 +76,28 @@ def test_a_file_that_is_there_stays_unless_it_is_said(home):
     assert "--force" in refused.stderr
     assert document(forced)["bytes"] == len((home / "kept.noetl").read_bytes()) > 100
     assert [path.name for path in home.glob(".noetl-*")] == []
+
+
+def test_a_log_that_is_too_long_to_be_imported_is_written_and_that_is_said(home, monkeypatch, capsys):
+    run(home, "greet")
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("NOETL_HOME", str(home / ".noetl"))
+    limits = (export.IMPORTED_EVENTS_MAX, export.IMPORTED_BYTES_MAX)
+    events = len(noetl("events", "last", "--format", "json", home=home).stdout.splitlines())
+
+    monkeypatch.setattr(export, "IMPORTED_EVENTS_MAX", events)
+    main(["export", "last", "-o", "fits.noetl"])
+    fits = capsys.readouterr().err
+    monkeypatch.setattr(export, "IMPORTED_EVENTS_MAX", events - 1)
+    main(["export", "last", "-o", "large.noetl"])
+    large = capsys.readouterr().err
+    main(["export", "last", "-o", "again.noetl", "--format", "json"])
+
+    assert limits == (brought.EVENTS_MAX, brought.FILE_BYTES_MAX)
+    assert fits.splitlines() == ["next: noetl import fits.noetl"]
+    assert f"and this has {events} events" in large
+    assert "next: noetl import" not in large
+    assert json.loads(capsys.readouterr().out)["is_importable"] is False
 
 
 def test_a_folder_gets_a_file_of_the_usual_name(home, elsewhere):

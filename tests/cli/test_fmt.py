@@ -43,6 +43,15 @@ def test_a_second_time_changes_nothing(playbook, capsys):
     assert "1 file as it should be" in capsys.readouterr().err
 
 
+def test_several_files_that_need_nothing_are_counted_in_words_that_fit(playbook, tmp_path, capsys):
+    playbook.write_text(NEAT, encoding="utf-8")
+    (tmp_path / "neat.yaml").write_text(NEAT, encoding="utf-8")
+
+    main(["fmt", "--check", str(tmp_path)])
+
+    assert "0 files would change, 2 files as they should be" in capsys.readouterr().err
+
+
 def test_check_names_what_would_change_and_changes_nothing(playbook, tmp_path, capsys):
     (tmp_path / "neat.yaml").write_text(NEAT, encoding="utf-8")
 

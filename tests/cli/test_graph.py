@@ -170,7 +170,7 @@ def test_a_net_too_large_for_a_picture_is_offered_as_text(graph: Graph) -> None:
     done = graph("-", "--format", "svg", stdin=text.encode())
 
     assert done.returncode == 2
-    assert b"at most 1000 are drawn. Take --format mermaid or json." in done.stderr
+    assert b"at most 1000 are drawn. Take --format mermaid or json" in done.stderr
 
 
 def test_the_old_surface_is_drawn_when_it_is_allowed(graph: Graph) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from noetl import __version__
 from noetl.testing.services import free_port
 from tests.cli.running import GREET, document, noetl
 
@@ -75,7 +76,7 @@ def test_a_killed_server_is_not_thought_to_run_and_can_be_started_again(home, po
     gone = noetl("server", "status", home=home)
     started = noetl("server", "start", "--port", str(port), "--detach", home=home)
 
-    assert (gone.returncode, gone.stderr) == (1, "no server runs\n")
+    assert (gone.returncode, gone.stderr) == (1, "no server runs\nnext: noetl server start --detach\n")
     assert started.returncode == 0
     assert rows(home)[1][0]["pid"] != before["pid"]
 
@@ -103,8 +104,8 @@ def test_the_first_line_of_a_server_says_where_it_is_and_what_it_uses(home):
     server.send_signal(signal.SIGTERM)
     _, rest = server.communicate(timeout=60)
 
-    assert first.startswith(f"noetl 0.1.0: starting a server on 127.0.0.1 port 0; store sqlite:///{home}")
-    assert listens == f"noetl 0.1.0: the server listens at http://127.0.0.1:{row['port']}\n"
+    assert first.startswith(f"noetl {__version__}: starting a server on 127.0.0.1 port 0; store sqlite:///{home}")
+    assert listens == f"noetl {__version__}: the server listens at http://127.0.0.1:{row['port']}\n"
     assert first.endswith(f"token file {home}/.noetl/server.token\n")
     assert (code, row["pid"], server.returncode) == (0, server.pid, 0), rest
     assert not Path(row["pid_file"]).exists()

@@ -67,7 +67,7 @@ def test_every_verb_of_the_table_is_a_command_with_that_name():
 
 
 @pytest.mark.parametrize(
-    ("word", "advice"), [("chek", 'did you mean "check"?'), ("qqq", "the commands are: run, resume,")]
+    ("word", "advice"), [("chek", 'did you mean "check"?'), ("qqq", "the commands are: init, run,")]
 )
 def test_an_unknown_verb_is_answered_with_the_near_miss_or_the_list(word, advice, capsys):
     assert run_main([word]) == exits.WRONG_INPUT
@@ -124,8 +124,8 @@ def test_the_shell_is_offered_verbs_and_options(typed, offered):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (click.ClickException("no such thing"), 1, "Error: no such thing"),
-        (click.UsageError("not like this"), exits.WRONG_INPUT, "Error: not like this"),
+        (click.ClickException("no such thing"), 1, "error: no such thing"),
+        (click.UsageError("not like this"), exits.WRONG_INPUT, "error: not like this"),
         (KeyboardInterrupt(), exits.INTERRUPTED, "interrupted"),
         (
             FileNotFoundError(2, "No such file or directory", "a.yaml"),

@@ -11,6 +11,7 @@ from noetl.cli.main import VERBS
 from noetl.cli.plain import COMPLETE_VARIABLE, PlainRun, plain_run
 
 DEFAULTS = {"assignments": (), "payload": None, "legacy": False, "compat": None, "request_key": None}
+DEFAULTS |= {"record": None, "force": False}
 DEFAULTS |= {"wait_seconds": 0.0, "home": None, "store": None}
 
 

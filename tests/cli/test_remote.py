@@ -105,6 +105,7 @@ LOOKING = [
     ("replay", "loop", "--verify"),
     ("why", "greet", "never"),
     ("why", "wait", "approve"),
+    ("diff", "greet", "greet"),
     ("eval", "greet", "ctx.text ~ workload.greeting", "--at", "9"),
     ("eval", "loop", "ctx", "--step", "each"),
     ("catalog", "list"),
@@ -120,10 +121,19 @@ def test_a_verb_says_of_an_execution_what_it_says_locally(words, form, said, ser
     meant = [ran.get(word, word) for word in words]
 
     local = said(*meant, "--format", form)
-    remote = said(*meant, "--format", form, "--server", server.url)
+    code, output, told = remote = said(*meant, "--format", form, "--server", server.url)
 
-    assert remote == local
+    assert (code, output, without_place(told)) == local
     assert remote[0] == exits.DONE
+
+
+def test_two_executions_differ_by_a_server_as_they_do_here(said, server, ran):
+    words = ("diff", ran["greet"], ran["fail"])
+
+    local, remote = said(*words), said(*words, "--server", server.url)
+
+    assert (*remote[:2], without_place(remote[2])) == local
+    assert (remote[0], "first difference" in remote[1]) == (exits.FAILED, True)
 
 
 @pytest.fixture
@@ -151,13 +161,18 @@ def test_run_says_what_it_says_locally(name, form, said, server, tmp_path):
     assert remote_code == code
 
 
+def without_place(text):
+    """Advice repeats where the user asked, so that it can be pasted."""
+    return re.sub(r"(?m)^(next: .*?) --(?:server|store) \S+$", r"\1", text)
+
+
 def settled(text):
     """Text without what is another each time."""
-    without = re.sub(r'"(execution_id|duration_ms|pid)": .*', "", text)
+    without = re.sub(r'"(execution_id|duration_ms|pid)": .*', "", without_place(text))
     return sorted(VARIES.sub("…", without).splitlines())
 
 
-LOCAL = {"check", "explain", "fmt", "migrate", "schema", "graph", "completion", "server", "worker"}
+LOCAL = {"init", "test", "check", "explain", "fmt", "migrate", "schema", "graph", "completion", "server", "worker"}
 
 
 def test_every_verb_about_executions_takes_a_server():
@@ -208,7 +223,7 @@ def test_a_signal_and_a_resume_bring_a_waiting_execution_to_its_end(ask, here):
     resumed = ask("resume", waiting, "--format", "json")
 
     assert signalled.returncode == exits.DONE, signalled.stderr
-    assert "next:" not in signalled.stderr  # the server goes on by itself
+    assert "next: noetl show " in signalled.stderr  # the server goes on by itself: nothing is to be resumed
     assert (resumed.returncode, document(resumed)["status"]) == (exits.DONE, "success")
 
 
@@ -221,6 +236,19 @@ def test_a_rerun_goes_on_from_a_step_with_another_value(ask, here, ran):
     assert document(again)["execution_id"] != ran["greet"]
     assert failing.returncode == exits.FAILED
     assert (misplaced.returncode, "did not run" in misplaced.stderr) == (exits.WRONG_INPUT, True)
+
+
+def test_many_are_run_again_and_none_of_them_twice(ask, here, ran):
+    words = ("--where", "status=failed", "--where", f"q={ran['fail']}", "--from-failed", "--format", "json")
+
+    first, second = ask("rerun", *words, "--yes"), ask("rerun", *words, "--yes")
+    unasked = ask("rerun", *words)
+
+    row, same = ({one["execution_id"]: one for one in document(done)}[ran["fail"]] for done in (first, second))
+    assert (first.returncode, row["execution_id"], row["status"]) == (exits.FAILED, ran["fail"], "failed")
+    assert (row["is_new"], same["is_new"]) == (True, False)
+    assert same["new_execution_id"] == row["new_execution_id"]
+    assert unasked.returncode == exits.WRONG_INPUT
 
 
 def test_a_run_whose_child_waits_is_waiting_too(ask, here):

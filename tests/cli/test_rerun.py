@@ -1,6 +1,9 @@
 """noetl rerun: from any step or event, with other values or a repaired playbook, as a new execution."""
 
 import json
+import os
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -114,3 +117,59 @@ def test_what_cannot_be_gone_on_with_is_refused_with_a_reason(home: Path, words:
     assert refused.returncode == exits.WRONG_INPUT
     assert said in refused.stderr
     assert len(json.loads(noetl("list", "--format", "json", home=home).stdout)) == 1
+
+
+TEN_THOUSAND = (
+    HEAD
+    + """workload: {count: 10000, bad: 9999, is_bad: true}
+workflow:
+  - step: load
+    loop: {in: "{{ range(workload.count) }}", iterator: i, spec: {mode: parallel}}
+    tool: {name: put, kind: noop, input: {row: "{{ 1 // (0 if i == workload.bad else 1) }}"}}
+    next: {arcs: [{step: publish}]}
+  - step: publish
+    tool: {name: tell, kind: noop, input: {row: "{{ 1 // (0 if workload.is_bad else 1) }}"}}
+"""
+)
+SECONDS_MAX = 10.0  # for a machine with much else to do; docs/performance.md has what it takes
+CPU_SECONDS_MAX = 2.0
+
+
+@pytest.mark.parametrize(
+    ("payload", "mended", "again"),
+    [('{"bad": -1}', "is_bad=false", 0), ('{"is_bad": false}', "bad=-1", 1)],
+    ids=["after the loop", "in its last iteration"],
+)
+def test_ten_thousand_finished_iterations_are_not_touched_and_cost_no_second(
+    tmp_path: Path, payload: str, mended: str, again: int
+) -> None:
+    (tmp_path / "many.yaml").write_text(TEN_THOUSAND)
+    assert noetl("run", "many.yaml", "--payload", payload, "--quiet", home=tmp_path).returncode == exits.FAILED
+    cpu, began = os.times().children_user, time.time()
+
+    done = noetl("rerun", "last", "--from-failed", "--set", mended, "--quiet", home=tmp_path)
+
+    took = os.times().children_user - cpu
+    assert done.returncode == exits.DONE, done.stderr
+    printed = [
+        json.loads(line) for line in noetl("events", "last", "--format", "json", home=tmp_path).stdout.splitlines()
+    ]
+    own = printed[[event["name"] for event in printed].index("execution.forked") :]
+    begun = [event for event in own if event["name"] == "task.started"]
+    assert [event["step"] for event in begun].count("load") == again
+    first = datetime.fromisoformat(begun[0]["timestamp"].replace("Z", "+00:00")).timestamp()
+    assert first - began < SECONDS_MAX
+    assert took < CPU_SECONDS_MAX
+
+
+def test_what_is_kept_of_a_loop_is_said_and_whole_needs_a_step(tmp_path: Path) -> None:
+    (tmp_path / "many.yaml").write_text(TEN_THOUSAND)
+    payload = '{"count": 20, "bad": 19, "is_bad": false}'
+    assert noetl("run", "many.yaml", "--payload", payload, "--quiet", home=tmp_path).returncode == exits.FAILED
+
+    done = noetl("rerun", "last", "--from-failed", "--set", "bad=-1", home=tmp_path)
+    refused = noetl("rerun", "last", "--whole", home=tmp_path)
+
+    assert "load: keeps 19 finished iterations, 1 of 20 to do; --whole runs them again" in done.stderr
+    assert refused.returncode == exits.WRONG_INPUT
+    assert "goes on from event" in noetl("show", "last", home=tmp_path).stdout

@@ -27,7 +27,7 @@ def test_the_output_goes_to_standard_output_and_progress_to_standard_error(home)
     assert done.returncode == 0, done.stderr
     assert done.stdout == '{\n  "text": "hello",\n  "city": "Rome"\n}\n'
     assert "✓ start: done in " in done.stderr
-    assert re.search(r"✓ success in .* · execution \d+\n\Z", done.stderr)
+    assert re.search(r"✓ success in .* · execution (\d+)\nnext: noetl show \1\n\Z", done.stderr)
     assert "\x1b" not in done.stderr
 
 
@@ -77,7 +77,7 @@ def test_a_failure_leaves_with_1_and_names_step_task_and_place(home):
 
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r'^error: step "start", task "refuse" \(fail\.yaml:7:9\): ', done.stderr, re.MULTILINE)
-    assert re.search(r"^   next: noetl show \d+$", done.stderr, re.MULTILINE)
+    assert re.search(r"^next: noetl show (\d+)\nnext: noetl rerun \1 --from-failed\n\Z", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.spec("RT-05")
@@ -114,7 +114,7 @@ def test_a_playbook_that_does_not_check_leaves_with_2_and_starts_nothing(home):
     assert (done.returncode, done.stdout) == (2, "")
     assert "bad.yaml:" in done.stderr
     assert "error NL303" in done.stderr
-    assert done.stderr.endswith('"bad.yaml" does not check, so nothing was started\n')
+    assert done.stderr.endswith('"bad.yaml" does not check, so nothing was started\nnext: noetl explain NL303\n')
     assert noetl("list", "--format", "json", home=home).stdout.strip() == "[]"
 
 

@@ -98,7 +98,8 @@ def test_a_schedule_goes_through_its_life(ask):
     assert removed[1] == "nightly  removed\n"
     assert (gone[0], gone[2]) == (
         2,
-        'error: there is no schedule "nightly"; `noetl schedule list` names those there are\n',
+        'error: there is no schedule "nightly"; `noetl schedule list` names those there are\n'
+        "next: noetl schedule list\n",
     )
 
 

@@ -29,7 +29,7 @@ def test_a_token_goes_alone_to_standard_output(said):
 
     assert code == exits.DONE
     assert re.fullmatch(r"noetl_[\w-]{43}\n", output)
-    assert re.fullmatch(r"runner token [0-9a-f]{12} \(nightly\), until 2\d{3}-.*\n", told)
+    assert re.fullmatch(r"runner token [0-9a-f]{12} \(nightly\), until 2\d{3}-.*\nnext: noetl token list\n", told)
 
 
 def test_a_list_shows_tokens_until_they_are_revoked_and_after(said):

@@ -53,3 +53,21 @@ def test_columns_are_as_wide_as_their_widest_cell():
 
 def test_counts_agree_with_their_word():
     assert (plural(1, "step"), plural(2, "step"), plural(1234, "step")) == ("1 step", "2 steps", "1,234 steps")
+
+
+def test_a_narrow_table_has_no_lines_for_cells_that_are_empty_and_keeps_what_is_inside_inside():
+    rows = [("price", "9", "", "33 s"), ("  loop, 3 ×", "", "", ""), ("  multiply", "3", "10 s", "33 s")]
+
+    lines = "\n".join(table(rows, ("step", "attempts", "each", "at worst"), terminal=20)).splitlines()
+
+    assert lines == [
+        "step",
+        "price",
+        "  attempts  9",
+        "  at worst  33 s",
+        "  loop, 3 ×",
+        "  multiply",
+        "    attempts  3",
+        "    each      10 s",
+        "    at worst  33 s",
+    ]

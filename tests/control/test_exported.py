@@ -206,7 +206,7 @@ async def test_a_line_that_is_no_event_is_told(whole):
         (b"\n\n", "no header"),
         (b"[]\n{}", "no header"),
         (b'{"format": "other", "version": 1, "events": 1}\n{}', "format"),
-        (b'{"format": "noetl.execution", "version": 2, "events": 1}\n{}', "another NoETL"),
+        (b'{"format": "noetl.execution", "version": 3, "events": 1}\n{}', "another NoETL"),
         (b'{"format": "noetl.execution", "version": 1, "events": 0}\n', "from 1 to"),
         (b'{"format": "noetl.execution", "version": 1, "events": 900000}\n', "from 1 to"),
         (b'{"format": "noetl.execution", "version": 1, "events": -1}\n', "from 1 to"),

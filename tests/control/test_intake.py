@@ -1,6 +1,7 @@
 """The pump: batches, one commit each; what a failed commit and a fault of the engine leave behind (protocol §5)."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -14,7 +15,7 @@ from noetl.engine.output import Output
 from noetl.engine.pipeline import Pipeline
 from noetl.errors import DiskFull, InternalError, WrongState
 from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
-from noetl.stores.contract import INCIDENT, RUNNING, SUCCESS, HeadMoved
+from noetl.stores.contract import CANCELLED, INCIDENT, RUNNING, SUCCESS, HeadMoved
 from noetl.testing.engine import answered
 from noetl.testing.waiting import until
 from tests.control.parts import begin, log_of, names_of, opened, run, state_of, text_of
@@ -417,6 +418,45 @@ async def test_an_incident_below_is_not_taken_up_by_the_next_process_though_its_
 
         assert taken_up_as == [RUNNING, INCIDENT]
         assert (await parts.store.execution(parent)).status == SUCCESS
+
+
+@pytest.mark.spec("ST-12", "TL-04")
+@pytest.mark.parametrize("how", ["the next process", "whoever resumes its caller"])
+async def test_a_child_that_undoes_its_steps_beside_its_caller_is_taken_up_by(tmp_path, how):
+    go = tmp_path / "go"
+    undoing = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.01)"
+    done = {
+        "step": "done",
+        "tool": {"kind": "noop"},
+        "spec": {"policy": {"compensation": {"tool": {"kind": "python", "code": undoing}}}},
+    }
+    gate = {"admit": {"on_deny": "wait", "rules": [{"else": {"then": {"allow": False}}}]}}
+    bodies = {
+        "child": [
+            {**done, "next": {"arcs": [{"step": "held"}]}},
+            {"step": "held", "spec": {"policy": gate}, "tool": {"kind": "noop"}},
+        ],
+        "caller": [
+            {**done, "next": {"arcs": [{"step": "call"}]}},
+            {"step": "call", "tool": {"kind": "playbook", "path": "child"}},
+        ],
+    }
+    texts = {name: f"workflow: {json.dumps(steps)}" for name, steps in bodies.items()}
+    (tmp_path / "child.yaml").write_bytes(text_of(texts["child"], "child"))
+    async with opened(tmp_path) as parts:
+        caller = await run(parts, texts["caller"], folder=str(tmp_path))
+        [child] = await parts.store.children(caller)
+        await parts.desk.cancel(caller, "enough")
+
+    go.touch()
+    async with opened(tmp_path) as parts:
+        left_as = [(await parts.store.execution(one)).status for one in (caller, child.id)]
+        await (parts.take_up_all() if how == "the next process" else parts.resume(caller))
+        await parts.until_quiet(caller)
+        await parts.until_quiet(child.id)
+
+        assert left_as == [RUNNING, RUNNING]
+        assert [(await parts.store.execution(one)).status for one in (caller, child.id)] == [CANCELLED, CANCELLED]
 
 
 async def test_what_an_incident_had_called_is_taken_up_by_the_next_process(tmp_path, faulty):

@@ -110,7 +110,10 @@ async def test_a_child_is_called_anew_by_a_fork(tmp_path: Path) -> None:
         ({"at": 1}, "is from 3 to"),
         ({"at": 100_000}, "is from 3 to"),
         ({"set": {"ctx.a": 1}}, "name a step"),
-        ({"from_step": "second", "data": text_of("workflow: [{step: other, tool: {kind: noop}}]")}, "lacks: second"),
+        (
+            {"from_step": "second", "data": text_of("workflow: [{step: other, tool: {kind: noop}}]")},
+            "lacks: second; keep its name, or go on from an earlier step",
+        ),
     ],
 )
 async def test_what_cannot_be_continued_is_refused_with_the_reason(

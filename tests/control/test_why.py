@@ -165,3 +165,44 @@ async def test_a_playbook_whose_kinds_cannot_run_here_can_still_be_explained(tmp
 
 def _refuse(*_: object) -> None:
     raise RequestError("not here")
+
+
+async def test_a_step_that_failed_names_the_rule_that_let_it_and_what_it_saw(tmp_path):
+    rules = (
+        '[{when: "{{ output.error.retryable }}", then: {do: retry}}, {when: "{{ workload.n > 2 }}", then: {do: fail}}]'
+    )
+    body = f"""
+    workload: {{n: 3}}
+    workflow:
+      - step: start
+        tool: {{kind: noop, name: work, spec: {{policy: {{rules: {rules}}}}}}}
+    """
+
+    (found,) = await told(tmp_path, body, "start")
+
+    assert (found["status"], happened(found)) == ("failed", ["ran", "failed"])
+    assert 'task "work" failed: ' in found["sentences"][1]
+    assert "Rule 2 of its policy" in found["sentences"][1]
+    assert "says fail: {{ workload.n > 2 }} was true (workload.n = 3)" in found["sentences"][1]
+    verdicts = found["visits"][1]["verdicts"]
+    assert [(one["place"], one["target"], one["result"]) for one in verdicts] == [
+        ("policy", "retry", False),
+        ("policy", "fail", True),
+    ]
+
+
+async def test_of_a_loop_that_failed_often_the_first_failures_are_told(tmp_path):
+    body = """
+    workflow:
+      - step: start
+        loop: {in: "{{ range(20) | list }}", iterator: n}
+        spec: {policy: {failure: {mode: best_effort}}}
+        tool: {kind: python, name: work, input: {code: "raise ValueError('no')"}}
+    """
+
+    (found,) = await told(tmp_path, body, "start")
+
+    assert happened(found) == ["ran", "failed", "failed", "failed"]
+    assert found["omitted_visits"] == 17
+    assert 'iteration 0, task "work" failed: ValueError: no' in found["sentences"][1]
+    assert "It has no rules, so an error fails it." in found["sentences"][1]

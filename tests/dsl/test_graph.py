@@ -160,6 +160,13 @@ def evil_graph() -> Graph:
     return Graph(name="<b>&", entry=EVIL[0], steps=steps, arcs=arcs)
 
 
+def test_no_line_ends_with_a_piece_without_length_for_its_arrow_would_point_aside() -> None:
+    lines = re.findall(r' d="(M[^"]+)"', as_svg(graph()))
+
+    assert len(lines) > 4
+    assert [line for line in lines if re.search(r",(-?[\d.]+) V\1$", line)] == []
+
+
 def test_markup_in_names_is_inert_in_svg() -> None:
     root = parsed(as_svg(evil_graph()))
 

@@ -13,7 +13,13 @@ from noetl.tools.registry import declarations
 from tests.dsl.front import PLAYBOOKS
 
 ROOT = PLAYBOOKS.parent.parent
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted(
+    [
+        *(ROOT / "examples").glob("*.yaml"),
+        *(ROOT / "examples" / "jobs").glob("*.yaml"),
+        *(ROOT / "src" / "noetl" / "projects").glob("*/*.yaml"),
+    ]
+)
 DOCUMENTS = [path for path in sorted((PLAYBOOKS / "documents").glob("*.yaml")) if not path.name.startswith("003")]
 GOOD = sorted((PLAYBOOKS / "good").glob("*.yaml"))
 BAD = sorted((PLAYBOOKS / "bad").glob("*.yaml"))

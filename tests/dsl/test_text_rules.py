@@ -1,4 +1,4 @@
-"""What is wrong with the text itself: NL101 to NL110, in the words of an author and at the exact place."""
+"""What is wrong with the text itself: NL101 to NL109, in the words of an author and at the exact place."""
 
 import pytest
 from hypothesis import given
@@ -128,12 +128,6 @@ def test_every_document_of_a_file_is_checked() -> None:
     text = f"{PLAYBOOK}---\n{PLAYBOOK.replace('step: start', 'step: output')}"
 
     assert [(finding.code, finding.place.line) for finding in findings(text)] == [("NL207", 12)]
-
-
-def test_other_documents_are_named_and_left_alone() -> None:
-    found = alone("apiVersion: noetl.io/v2\nkind: PlaybookTest\nanything: goes\n")
-
-    assert (found.code, found.severity) == ("NL110", "info")
 
 
 @pytest.mark.spec("TP-05")

@@ -4,7 +4,7 @@ import pytest
 
 from noetl.engine import events as facts
 from noetl.engine.apply import apply, replay
-from noetl.engine.commands import Expire
+from noetl.engine.commands import Expire, Fork
 from noetl.engine.events import EVENTS
 from noetl.engine.lifecycle import RUN_MOVES, move
 from noetl.engine.output import failure
@@ -29,6 +29,14 @@ def failed():
 
 def looped():
     return ran(LOOP)
+
+
+def reopened_loop():
+    made = engine("workflow: [{step: start, loop: {in: [1, 2], iterator: n}, tool: [{name: each, kind: noop}]}]")
+    made.start()
+    made.run_job(1, 0)
+    made.do(Fork(execution_id=1, path="t", version=1, sha="sha", source_execution_id=7, prefix=[], reopened=1))
+    return made
 
 
 def cancelled_in_the_queue():
@@ -65,6 +73,7 @@ HISTORIES = (
     done,
     failed,
     looped,
+    reopened_loop,
     cancelled_in_the_queue,
     cancelled_under_way,
     late_in_the_queue,

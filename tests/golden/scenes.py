@@ -14,6 +14,7 @@ from noetl.engine import commands as ops
 from noetl.engine import events as facts
 from noetl.engine.apply import apply
 from noetl.engine.events import Event, Patch
+from noetl.engine.reopening import reopened
 from tests.golden.driving import ChildReply, Driven, Reply, Script
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: golden}\n"
@@ -352,6 +353,35 @@ def forked_with_much(made: Driven) -> None:
     fork_from(made, source, workload={"big": "x" * 300})
 
 
+REOPENED = """
+workload: {}
+workflow:
+  - step: each
+    loop:
+      in: [1, 2, 3]
+      iterator: n
+      spec: {mode: parallel, max_in_flight: 2, policy: {reducers: {ctx.all: append}}}
+      loop: {in: [1, 2], iterator: m}
+    tool:
+      - {name: work, kind: noop, input: {at: ["{{ n }}", "{{ m }}"]}, set: {ctx.all: "{{ [n, m] }}"}}
+"""
+
+
+def reopened_loop(made: Driven) -> None:
+    """A loop that failed in one of its inner loops goes on with what it had done, and with a value that was set."""
+    source = Driven(HEAD + REOPENED, Script(replies={"work": [Reply(data=1)]}))
+    source.start()
+    source.run_job(2, 0)
+    source.run_job(3, 0)
+    source.run_job(3, 1)
+    source.do(ops.Expire(execution_id=1, run=2, iter=1, kind="worker_lost", message="its worker was lost five times"))
+    source.finish()
+    found = reopened(source.log, "each")
+    assert found is not None
+    source.log = found.prefix
+    fork_from(made, source, reopened=found.run, patches=[Patch("ctx.set", 1)])
+
+
 def fork_from(made: Driven, source: Driven, **fields: object) -> None:
     prefix = list(source.log)
     for event in prefix:
@@ -479,6 +509,7 @@ SCENES = (
     Scene(name="forked", text=FLOW, script=FLOW_SCRIPT, play=forked),
     Scene(name="forked-as-it-was", text=CHILDREN, script=Script(children=CHILD_REPLIES), play=forked_as_it_was),
     Scene(name="forked-with-much", text=KEPT_OUTSIDE, play=forked_with_much),
+    Scene(name="reopened", text=REOPENED, script=Script(replies={"work": [Reply(data=1)]}), play=reopened_loop),
     Scene(name="without-reasons", text=UNDONE, script=UNDONE_SCRIPT, play=undone_by_a_failure, rewrite=without_reasons),
     Scene(name="refused", text=KEPT_OUTSIDE, play=refused),
 )

@@ -1,7 +1,10 @@
 """What the tests of kind postgres share: a tool over a real database, and a look at it from outside."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -9,8 +12,11 @@ import psycopg
 from noetl.engine.output import Output
 from noetl.sql import Bound, Sql
 from noetl.testing.hands import ResultsInMemory, call, hands, run
+from noetl.testing.services import running_postgres
 from noetl.tools import postgres
 from noetl.tools.contract import Call, ToolSettings
+
+PASSWORD_RULES = "local all postgres trust\nlocal all all scram-sha-256\n"
 
 
 class Bench:
@@ -58,6 +64,22 @@ def seen(url: str, command: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(command)
         return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def guarded_postgres(password: str) -> Iterator[str]:
+    """A server that asks everyone but its superuser for a password; the URL is of the user app, who has this one."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        rules = Path(folder) / "pg_hba.conf"
+        rules.write_text(PASSWORD_RULES)
+        if os.geteuid() == 0:
+            import pwd  # which Windows has not
+
+            os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+        rules.chmod(0o644)
+        with running_postgres({"hba_file": str(rules)}) as url:
+            seen(url, f"CREATE ROLE app LOGIN PASSWORD '{password}'")
+            yield url.replace("postgres@", "app@")
 
 
 def backends(url: str, condition: str = "true") -> set[int]:

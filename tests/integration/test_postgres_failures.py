@@ -2,22 +2,16 @@
 
 import asyncio
 import json
-import os
-import pwd
 import socket
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from noetl.testing.services import running_postgres
 from noetl.testing.tool_suite import PLANTED_SECRET
-from tests.integration.postgres_parts import backends, bench, seen, sql
+from tests.integration.postgres_parts import backends, bench, guarded_postgres, seen, sql
 
 WRONG_PASSWORD = f"{PLANTED_SECRET}-wrong"
-PASSWORD_RULES = "local all postgres trust\nlocal all all scram-sha-256\n"
 
 
 @pytest.fixture
@@ -189,16 +183,8 @@ async def test_an_unknown_credential_is_named():
 
 @pytest.fixture(scope="module")
 def guarded_url() -> Iterator[str]:
-    """A server that asks everyone but its superuser for a password."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        rules = Path(folder) / "pg_hba.conf"
-        rules.write_text(PASSWORD_RULES)
-        if os.geteuid() == 0:
-            os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
-        rules.chmod(0o644)
-        with running_postgres({"hba_file": str(rules)}) as url:
-            seen(url, f"CREATE ROLE app LOGIN PASSWORD '{PLANTED_SECRET}'")
-            yield url.replace("postgres@", "app@")
+    with guarded_postgres(PLANTED_SECRET) as url:
+        yield url
 
 
 async def test_the_password_opens_and_a_wrong_one_is_refused_without_being_shown(guarded_url):

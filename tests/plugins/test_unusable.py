@@ -145,7 +145,7 @@ def test_an_enabled_name_that_no_package_brings_is_an_error_at_the_start(tmp_pat
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         'error: tools.plugins names "odd", but no installed package brings a kind of that name; those installed bring: '
-        "other. Install the package that does into the environment of noetl, or take the name out\n"
+        "other. Install the package that does into the environment of noetl, or take the name out\nnext: noetl doctor\n"
     )
     assert not (tmp_path / ".noetl").exists()
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from noetl.engine.events import Event
 from noetl.engine.output import ERROR_KINDS, Output
 from noetl.references import LINES, Reference, reference_of
 from noetl.results.files import FileResults
-from noetl.stores.sqlite import SqliteStore
 from noetl.testing.http_server import Answer, running_api
 from noetl.tools import noop
 from noetl.tools.contract import Call
@@ -331,31 +329,6 @@ def test_what_a_child_stored_is_data_in_the_list_of_its_callers_loop(tmp_path: P
 
     found = fetched(tmp_path, ran.events("loop.done")[0]["payload"]["output"]["ref"])
     assert found == [{"pad": "x" * 100_000}]
-
-
-@pytest.mark.spec("LP-05")
-def test_every_iteration_of_a_local_loop_runs_on_one_lease(tmp_path: Path) -> None:
-    leases = {
-        where: leases_of(tmp_path / where, f"{{in: [1, 2, 3], iterator: n, spec: {{policy: {{exec: {where}}}}}}}")
-        for where in ("local", "distributed")
-    }
-
-    assert len(leases["local"]) == 1
-    assert len(leases["distributed"]) == 3
-
-
-def leases_of(folder: Path, loop: str) -> set[int]:
-    folder.mkdir()
-    ran = run(folder, f"workflow: [{{step: start, loop: {loop}, tool: {{kind: noop}}}}]")
-
-    async def found() -> list[tuple[int, Event]]:
-        store = await SqliteStore.open(settings_in(folder).store_path, is_read_only=True)
-        try:
-            return await store.events(int(ran.summary["execution_id"]))
-        finally:
-            await store.close()
-
-    return {event.lease for _, event in asyncio.run(found()) if event.lease}
 
 
 @pytest.mark.spec("TK-04", "RT-14")

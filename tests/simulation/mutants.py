@@ -24,6 +24,7 @@ KNOWN_BASE = 1
 KNOWN = {
     "E-norebuildcp": 9,
     "cancelqueued": 13,
+    "childbeside": 330,
     "childleft": 13,
     "childtwice": 25,
     "childunheard": 25,

@@ -51,7 +51,7 @@ workflow:
     spec: {policy: {admit: {rules: [{when: "{{ ctx.go is not defined }}", then: {allow: false}}], on_deny: wait}}}
     tool: {kind: noop}
 """
-CALM = Ordeal(reruns_max=0, heartbeat_seconds=10.0, cut_off_seconds=30.0)
+CALM = Ordeal(jobs_lost_max=0, heartbeat_seconds=10.0, cut_off_seconds=30.0)
 SECRET = "canary-3f9c"
 
 

@@ -93,7 +93,7 @@ def test_a_task_that_runs_again_after_its_end_was_recorded_is_found():
     made.run()
 
     with violation("effects", "had its end before"):
-        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=1))
+        made.checks.ended(msgspec.structs.replace(CALM, jobs_lost_max=1))
 
 
 @pytest.mark.spec("TK-15")
@@ -106,7 +106,7 @@ def test_a_task_whose_end_was_not_recorded_may_run_again_within_the_budget():
     made.run()
     key = made.invocations[0]
     line = ran(made, key, "worker-2", seconds=made.checks.leases.given[1, 1, -1][0].at)
-    made.checks.ended(msgspec.structs.replace(CALM, reruns_max=1))
+    made.checks.ended(msgspec.structs.replace(CALM, jobs_lost_max=1))
 
     with violation("reruns"):
         made.checks.ended(CALM)
@@ -120,7 +120,7 @@ def test_an_attempt_that_runs_twice_under_one_lease_is_found():
     ran(made, made.invocations[1])
 
     with violation("effects", "ran twice under lease"):
-        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+        made.checks.ended(msgspec.structs.replace(CALM, jobs_lost_max=9))
 
 
 def test_a_worker_runs_under_the_lease_it_had_until_the_one_it_was_given_anew_has_come():
@@ -150,7 +150,7 @@ def test_a_task_that_a_worker_runs_without_having_its_job_is_found():
     ran(made, made.invocations[0], "worker-2")
 
     with violation("effects", "never had that job"):
-        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+        made.checks.ended(msgspec.structs.replace(CALM, jobs_lost_max=9))
 
 
 @pytest.mark.spec("TK-15")
@@ -170,7 +170,7 @@ def test_an_attempt_that_runs_again_under_another_idempotency_key_is_found():
     )
 
     with violation("effects", "idempotency key"):
-        made.checks.ended(msgspec.structs.replace(CALM, reruns_max=9))
+        made.checks.ended(msgspec.structs.replace(CALM, jobs_lost_max=9))
 
 
 @pytest.mark.spec("TK-15")
@@ -185,7 +185,7 @@ def test_an_attempt_may_change_its_key_where_one_before_it_ran_again_and_could_n
             made.ledger.begin(**fields, key=key, attempt=attempt, seconds=made.clock.seconds)
         made.clock.seconds += 31.0
         made.expire()
-    calm = msgspec.structs.replace(CALM, reruns_max=9)
+    calm = msgspec.structs.replace(CALM, jobs_lost_max=9)
 
     made.checks.effects.check(msgspec.structs.replace(calm, is_storing_faulty=True), ())
 

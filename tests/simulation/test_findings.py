@@ -8,6 +8,9 @@ from noetl.control import turn
 from noetl.control.requests import RerunRequest
 from noetl.control.rerun import rerun
 from noetl.engine import commands as ops
+from noetl.testing.simulator import runs
+from noetl.testing.simulator.case import CLUSTER, EMBEDDED, Case
+from noetl.testing.simulator.reference.run import has_ballast
 from noetl.testing.simulator.users import nothing_to_read
 from tests.simulation.scenes import Scene
 
@@ -145,3 +148,23 @@ def test_a_fork_under_an_id_that_a_failover_gave_back_has_nothing_of_the_executi
         return scene.log(lost)[0].payload["wish"]
 
     assert scene.play(play) == "the source's"
+
+
+@pytest.mark.parametrize(
+    ("seed", "shape"),
+    [
+        pytest.param(160802437301103, EMBEDDED, id="a-pipeline-of-seven-before-a-task-that-kills"),
+        pytest.param(160802437302448, EMBEDDED, id="a-list-of-large-items-in-a-join"),
+        pytest.param(160802437303815, CLUSTER, id="a-list-of-large-items-in-a-join-of-a-cluster"),
+    ],
+)
+def test_a_check_asks_for_no_more_than_is_promised(seed: int, shape: str):
+    verdict = runs.run(Case(seed=seed, shape=shape))
+
+    assert verdict.violation is None
+
+
+@pytest.mark.spec("RS-01")
+def test_a_list_with_a_large_item_in_it_is_a_reference_for_others():
+    assert has_ballast([{"n": 1}, [{"n": 2, "pad": "x"}]])
+    assert not has_ballast([{"n": 1}, [{"n": 2}]])

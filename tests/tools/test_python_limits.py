@@ -59,6 +59,7 @@ async def test_code_that_ends_its_process_fails_and_the_next_call_gets_another(t
 
 async def test_a_child_that_died_while_idle_is_replaced(tool):
     first = await value(tool, "import os; result = os.getpid()")
+    await until(lambda: tool.runners.children.idle, "the child does not come back")
     os.kill(first, signal.SIGKILL)
     await until(lambda: not tool.runners.children.idle[0].is_alive, "the child does not die")
 

@@ -62,6 +62,13 @@ class UnservedRow(TypedDict):
     reason: str
 
 
+class ForkedFrom(TypedDict):
+    """The execution whose log this one begins with."""
+
+    execution_id: ExecutionId
+    seq: Annotated[int, Meta(description="how many of its events")]
+
+
 class Shown(TypedDict):
     """What `noetl show` prints of an execution: its step runs, its children, what it waits for."""
 
@@ -73,6 +80,7 @@ class Shown(TypedDict):
     ended_at: Moment | None
     duration_ms: int | None
     parent_execution_id: ExecutionId | None
+    forked_from: Annotated[ForkedFrom | None, Meta(description="of a rerun that went on from a point of another")]
     events: int
     error: dict[str, Any] | None
     output: dict[str, Any] | None

@@ -10,9 +10,11 @@ from msgspec import Meta
 
 from noetl.api.authoring_documents import GraphAnswer
 from noetl.api.executions import ONE, Seq
-from noetl.api.explaining_documents import Evaluation, Landmarks, MomentDocument, WhyDocument
+from noetl.api.explaining_documents import DiffDocument, Evaluation, Landmarks, MomentDocument, WhyDocument
+from noetl.api.listing import Id
 from noetl.api.operations import Call, Operation
-from noetl.api.sight import execution_of
+from noetl.api.sight import execution_of, visible_execution
+from noetl.control.diffing import diff
 from noetl.control.graphs import graph_answer
 from noetl.control.why import why
 from noetl.identity.roles import VIEWER
@@ -31,6 +33,10 @@ class MomentQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 class WhyQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     step: StepName
+
+
+class DiffQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    other: Annotated[Id, Meta(description="the execution to compare with")]
 
 
 class Evaluate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,6 +84,12 @@ async def evaluate_expression(call: Call) -> dict[str, Any]:
     )
 
 
+async def diff_executions(call: Call) -> dict[str, Any]:
+    query: DiffQuery = call.query
+    before, after = await execution_of(call), await visible_execution(call, query.other)
+    return await diff(call.parts.store, call.parts.explainer.playbooks, before, after)
+
+
 OPERATIONS = (
     Operation(
         method="GET",
@@ -119,6 +131,17 @@ OPERATIONS = (
         tag=TAG,
         query=WhyQuery,
         answers={200: WhyDocument},
+        refusals=(404,),
+    ),
+    Operation(
+        method="GET",
+        path=f"{ONE}/diff",
+        role=VIEWER,
+        summary="Compare two executions: where they part first, and every step that differs",
+        handler=diff_executions,
+        tag=TAG,
+        query=DiffQuery,
+        answers={200: DiffDocument},
         refusals=(404,),
     ),
     Operation(

@@ -146,7 +146,7 @@ class Visit(TypedDict):
 
     seq: int
     at: Moment
-    happened: Literal["ran", "waited", "skipped", "refused", "not_reached"]
+    happened: Literal["ran", "waited", "skipped", "refused", "failed", "not_reached"]
     run: int | None
     verdicts: list[VerdictRow]
 
@@ -177,3 +177,76 @@ class Evaluation(TypedDict):
     reads: list[ReadRow]
     error: EvaluationError | None
     scope: Annotated[list[str], Meta(description="the names that may be read there")]
+
+
+# --- two executions --------------------------------------------------------------------------------------------------
+
+
+class DifferenceRow(TypedDict, total=False):
+    """Two values under one path; a side that has nothing there is left out. Cut where they are long."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+class ComparedRow(TypedDict):
+    execution_id: ExecutionId
+    path: str
+    version: int
+    status: Status
+
+
+class ChangedStep(TypedDict):
+    step: str
+    change: Literal["changed", "new", "gone"]
+
+
+class ComparedText(TypedDict):
+    is_same: bool
+    steps: list[ChangedStep]
+
+
+class FirstDifference(TypedDict):
+    """Where two executions part, in causal order; pairs are the two sides, null where there is nothing."""
+
+    step: str
+    runs: list[int | None]
+    iteration: Annotated[str | None, Meta(description="of nested loops with dots")]
+    task: str | None
+    visit: int | None
+    attempt: int | None
+    what: Literal["run", "admission", "loop", "task", "child", "end", "arcs"]
+    field: str | None
+    seqs: list[int | None]
+    lines: list[int | None]
+    before: Any
+    after: Any
+    differences: list[DifferenceRow]
+    sentence: str
+
+
+class DifferingStep(TypedDict):
+    """A step run that differs, or that only one has."""
+
+    step: str
+    runs: list[int | None]
+    statuses: list[str | None]
+    attempts: list[int | None]
+    what: str
+    sentence: str
+    lines: list[int | None]
+
+
+class DiffDocument(TypedDict):
+    """Two executions compared by what happened, whatever the times and the order of what ran side by side."""
+
+    is_same: bool
+    executions: list[ComparedRow]
+    inputs: list[DifferenceRow]
+    playbook: ComparedText
+    first: FirstDifference | None
+    steps: list[DifferingStep]
+    omitted_steps: int
+    output: list[DifferenceRow]
+    ctx: list[DifferenceRow]

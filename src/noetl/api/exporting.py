@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
 from noetl.api.executions import ONE
@@ -15,17 +17,26 @@ from noetl.api.sight import execution_of, owner_of
 from noetl.api.timelines import TAG
 from noetl.control.brought import FILE_BYTES_MAX, Damaged
 from noetl.control.exported import exported, file_name
+from noetl.control.exported_payloads import PAYLOADS_BYTES_MAX, Payloads
 from noetl.control.viewings import viewing_of
 from noetl.engine.events import timestamp
 from noetl.identity.roles import VIEWER
 
 NDJSON = "application/x-ndjson"
+BRINGING = "bring payloads along, as many as this has room for; without it none"
 BRINGING_MAX = 2  # at once: each holds its file in memory twice
 
 
+class ExportQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    payload_bytes_max: Annotated[int, Meta(ge=0, le=PAYLOADS_BYTES_MAX, description=BRINGING)] | None = None
+
+
 async def export_execution(call: Call) -> Response:
+    query: ExportQuery = call.query
     row = await execution_of(call)
-    pieces = exported(call.parts.store, row.id, call.parts.clock.now())
+    bytes_max = query.payload_bytes_max
+    payloads = None if bytes_max is None else Payloads(row.id, call.parts.read_result, bytes_max)
+    pieces = exported(call.parts.store, row.id, call.parts.clock.now(), payloads)
     headers = {"Content-Disposition": f'attachment; filename="{file_name(row)}"'}
     return StreamingResponse(pieces, 200, headers, NDJSON)
 
@@ -50,10 +61,11 @@ OPERATIONS = (
         method="GET",
         path=f"{ONE}/export",
         role=VIEWER,
-        summary="Export an execution: its row, its playbooks and its whole log, as one file",
+        summary="Export an execution: its row, its playbooks, its whole log and its payloads, as one file",
         handler=export_execution,
         tag=TAG,
-        answers={200: Media(NDJSON, "a header, then one event a line, as stored")},
+        query=ExportQuery,
+        answers={200: Media(NDJSON, "a header, then one event a line, as stored; then payloads, if asked for")},
     ),
     Operation(
         method="POST",

@@ -15,7 +15,7 @@ from noetl.api.operations import Call, Operation
 from noetl.api.problems import Refusal
 from noetl.api.sight import visible_execution
 from noetl.control import reading
-from noetl.control.filters import Filters, wanted_of
+from noetl.control.filters import Filters, paths_seen, wanted_of
 from noetl.identity.roles import VIEWER
 
 TAG = "executions"
@@ -38,6 +38,9 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     status: Statuses | None = None
     path: Annotated[Path, Meta(description="a playbook's path; with * at its end, all that begin so")] | None = None
     q: Annotated[Text, Meta(description="this text in the path in any case, or the beginning of the id")] | None = None
+    id: (
+        Annotated[Id, Meta(description="the execution of this id; if there is none, those whose id begins so")] | None
+    ) = None
     since: Annotated[Time | None, Meta(description="created then or later")] = None
     until: Annotated[Time | None, Meta(description="created then or before")] = None
     parent: Id | None = None
@@ -50,6 +53,8 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 async def list_executions(call: Call) -> dict[str, Any]:
     query: ListQuery = call.query
+    if query.id is not None:
+        return await named(call, query, query.id)
     filters = Filters(
         status=query.status,
         path=query.path,
@@ -66,6 +71,14 @@ async def list_executions(call: Call) -> dict[str, Any]:
     shown = rows[: query.limit]
     more = cursor_to(TAG, shown[-1].id) if len(rows) > len(shown) else None
     return {"executions": [reading.listed_row(row) for row in shown], "next": more}
+
+
+async def named(call: Call, query: ListQuery, digits: str) -> dict[str, Any]:
+    """All else that a list could be asked for has no place beside an id: it is one page, and short."""
+    if query != ListQuery(id=digits, limit=query.limit):
+        raise Refusal(400, "bad-query", 'the query: "id" names executions by itself; leave the other filters out')
+    paths = paths_seen(call.identity.path_prefix)
+    return {"executions": await reading.named(call.parts.store, digits, query.limit, paths), "next": None}
 
 
 def seconds_of(moment: str | None) -> float | None:

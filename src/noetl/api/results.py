@@ -7,8 +7,9 @@ sha256 of the reference; a damaged one breaks off, so that nobody takes half of 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator
+from itertools import islice
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -18,9 +19,9 @@ from noetl.api.executions import ONE, Seq
 from noetl.api.operations import ANY, Call, Media, Operation
 from noetl.api.problems import Refusal
 from noetl.api.sight import execution_of
-from noetl.engine.events import Event
+from noetl.control.exported_payloads import references_in
 from noetl.identity.roles import VIEWER
-from noetl.references import Reference, is_reference, reference_of
+from noetl.references import Reference
 from noetl.results.contract import Readable
 
 TAG = "results"
@@ -38,7 +39,7 @@ async def read_result(call: Call) -> Response:
     query: ResultQuery = call.query
     row = await execution_of(call)
     found = await call.parts.store.events(row.id, query.seq - 1, 1)
-    references = list(references_in(found[0][1])) if found and found[0][0] == query.seq else []
+    references = list(islice(references_in(found[0][1]), REFERENCES_MAX)) if found and found[0][0] == query.seq else []
     reference = chosen(references, query)
     store = await call.parts.read_result(row.id, reference)
     return await sent(store, reference)
@@ -52,21 +53,6 @@ def chosen(references: list[Reference], query: ResultQuery) -> Reference:
     if len({one.locator for one in matching}) > 1:
         raise Refusal(400, "which-reference", f"event {query.seq} holds several references: name one by its sha256")
     return matching[0]
-
-
-def references_in(event: Event) -> Iterator[Reference]:
-    """The references that stand in an event, wherever in it."""
-    waiting: list[Any] = [msgspec.to_builtins(event)]
-    left = REFERENCES_MAX
-    while waiting and left:
-        value = waiting.pop()
-        if is_reference(value) and (found := reference_of(value)) is not None:
-            left -= 1
-            yield found
-        elif isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
 
 
 async def sent(store: Readable, reference: Reference) -> Response:

@@ -49,6 +49,7 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     from_step: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
     from_failed: Annotated[bool, Meta(description="from the step whose failure ended it")] = False
     at: Seq | None = None
+    whole: Annotated[bool, Meta(description="run a failed loop anew, not only what is left of it")] = False
     set: Annotated[dict[str, Any], Meta(max_length=100, description="ctx.name: value")] = {}
     text: PlaybookText | None = None
     name: FileName = "playbook.yaml"
@@ -123,6 +124,7 @@ async def rerun_execution(call: Call) -> Reply:
         from_step=body.from_step or "",
         is_from_failed=body.from_failed,
         at=body.at or 0,
+        is_whole=body.whole,
         set=body.set,
         data=data,
         name=body.name,

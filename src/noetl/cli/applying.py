@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import read_bytes, shown_name
 from noetl.cli.words import as_json, clean, coloured
 
@@ -36,4 +37,5 @@ def apply_files(files: Sequence[str], kind: str, apply: Apply, form: str) -> int
         click.echo(f"{clean(row['name'])}  {'applied' if row['is_changed'] else 'unchanged'}")
         for note in row["notes"]:
             click.echo(f"   {coloured('note', 'yellow')}: {clean(note)}", err=True)
+    advise(f"{kind.lower()}.applied", name=rows[0]["name"])
     return exits.DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of
@@ -21,7 +22,7 @@ REASON_CHARS_MAX = 1000
 def command(execution: str, reason: str, home: str | None, store: str | None, form: str) -> int:
     """Cancel an execution: what runs is stopped, what it called too, and compensations run.
 
-    ID is the execution's number, or last.
+    ID is the execution's number, its beginning, or last.
 
     Example: noetl cancel 4097 --reason "wrong input file"
     """
@@ -33,6 +34,8 @@ def command(execution: str, reason: str, home: str | None, store: str | None, fo
         click.echo(as_json(found))
     else:
         click.echo(f"execution {found['execution_id']}: {status_word(found['status'])}")
-        if found["status"] == "running" and "runs_in" not in found:
-            click.echo(f"   next: noetl resume {found['execution_id']} undoes what its steps did", err=True)
+        is_stopped = found["status"] == "running" and "runs_in" not in found
+        if is_stopped:
+            click.echo("what its steps did is undone when it goes on", err=True)
+        advise("cancelled.undoing" if is_stopped else "cancelled", id=found["execution_id"])
     return exits.DONE

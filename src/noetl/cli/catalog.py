@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import STANDARD_INPUT, read_bytes, shown_name
 from noetl.cli.options import format_option, place_options, settings_of, surface_options
 from noetl.cli.sides import executions_of, is_empty, place_name
@@ -20,6 +21,8 @@ def command() -> None:
     """Keep playbooks under a path, version by version, and look at them.
 
     `noetl run PATH` runs the newest version, `noetl run PATH@3` the third; a task of kind playbook finds them here.
+
+    Example: noetl catalog register orders.yaml
     """
 
 
@@ -57,6 +60,7 @@ def register(
     else:
         for entry in kept:
             click.echo(f"{clean(entry['path'])}@{entry['version']}  {clean(entry['name'])}")
+        advise("registered", path=kept[-1]["path"])
     return exits.DONE
 
 
@@ -88,10 +92,10 @@ def list_entries(home: str | None, store: str | None, form: str) -> int:
         ]
         head, *lines = table(rows, ("PLAYBOOK", "LABEL", "REGISTERED", "FILE"))
         click.echo("\n".join([coloured(head, None, bold=True), *lines]))
+        advise("catalog", path=max(found, key=lambda entry: entry["created_at"])["path"])
     else:
-        click.echo(
-            f"the catalog of {place_name(settings)} is empty; fill it with noetl catalog register FILE", err=True
-        )
+        click.echo(f"the catalog of {place_name(settings)} is empty", err=True)
+        advise("catalog.none", file=...)
     return exits.DONE
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import msgspec
 
 from noetl import __version__
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.dsl.check import Checked, check
@@ -20,6 +20,7 @@ from noetl.dsl.findings import ERROR, SEVERITIES, Finding, as_text, printable
 from noetl.dsl.fix import fix
 from noetl.dsl.reports import as_github, as_json, as_sarif
 
+FILES_NAMED_MAX = 3
 COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
@@ -60,9 +61,25 @@ def command(files: Sequence[str], strict: bool, legacy: bool, compat: str | None
     show(results, form, is_fixing_input=is_fixing and STANDARD_INPUT in files)
     if not results and is_complete:
         click.echo(f"error: there is no playbook in {', '.join(files)}: no file ends in .yaml or .yml", err=True)
+    advise_on(results, is_fixing=is_fixing)
     if not results or not is_complete:
         return exits.WRONG_INPUT
     return exits.DONE if all(result.is_valid for result in results) else exits.FAILED
+
+
+def advise_on(results: Sequence[Checked], *, is_fixing: bool) -> None:
+    """Repair, read about the first fault, or run the first playbook."""
+    findings = [finding for result in results for finding in result.findings]
+    fixable = dict.fromkeys(finding.place.file for finding in findings if finding.edits and not is_fixing)
+    wrong = [finding.code for finding in findings if finding.severity == ERROR]
+    if fixable:
+        advise("checked.fixable", file=[*fixable] if len(fixable) <= FILES_NAMED_MAX else ...)
+    elif wrong:
+        advise("checked.not", code=wrong[0])
+    elif not results:
+        advise("checked.unread", file=...)
+    else:
+        advise("checked", file=next((result.source.name for result in results if result.has_playbook), ...))
 
 
 def check_files(names: Sequence[str], options: Options, is_fixing: bool) -> tuple[list[Checked], bool]:
@@ -141,8 +158,6 @@ def show_text(results: Sequence[Checked], err: bool) -> None:
 def coloured(finding: Finding, text: str) -> str:
     """The severity in its colour; click drops colours where there is no terminal."""
     word = f"{finding.severity} {finding.code}"
-    if os.environ.get("NO_COLOR"):
-        return text
     return text.replace(word, click.style(word, fg=COLOURS[finding.severity], bold=True), 1)
 
 
@@ -151,7 +166,7 @@ def summary(results: Sequence[Checked]) -> str:
     counts = Counter(finding.severity for result in results for finding in result.findings)
     found = ", ".join(plural(counts[severity], severity) for severity in SEVERITIES if counts[severity])
     fixable = sum(bool(finding.edits) for result in results for finding in result.findings)
-    advice = f"; noetl check --fix repairs {fixable}" if fixable else ""
+    advice = f"; {fixable} can be repaired mechanically" if fixable else ""
     verdict = "" if counts[ERROR] else ", ready to run"
     return f"checked {plural(len(results), 'file')}: {found or 'nothing found'}{verdict}{advice}"
 

@@ -16,6 +16,8 @@ def command(ctx: click.Context, shell: str) -> None:
     bash   echo 'eval "$(noetl completion bash)"' >> ~/.bashrc
     zsh    echo 'eval "$(noetl completion zsh)"' >> ~/.zshrc
     fish   noetl completion fish > ~/.config/fish/completions/noetl.fish
+
+    Example: noetl completion fish > ~/.config/fish/completions/noetl.fish
     """
     completer = get_completion_class(shell)
     if completer is None:

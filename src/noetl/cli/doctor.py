@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.lifecycle import Flags
 from noetl.cli.options import format_option, store_options
 from noetl.cli.words import as_json, clean, coloured, plural
@@ -45,6 +46,7 @@ def command(queue: str | None, server: str | None, home: str | None, store: str 
     else:
         for line in lines_of(findings):
             click.echo(line)
+        advise("doctor" if is_ok else "doctor.not", file=...)
     return exits.DONE if is_ok else exits.FAILED
 
 

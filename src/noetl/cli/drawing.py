@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from noetl.cli.sentences import Line
-from noetl.cli.words import clean, duration, plural
+from noetl.cli.words import clean, columns_of, duration, padded, plural
 
 if TYPE_CHECKING:
     from noetl.server import Children, Progress, Step
@@ -29,6 +28,7 @@ ROWS_MIN = 3
 ROWS_FOR_LINES = 4  # of the terminal's height are left to what is printed above
 BAR_WIDTHS = ((100, 24), (70, 12))  # terminal at least so wide: a bar of that width
 STEP_WIDTH_MAX = 32
+NARROW = 70
 
 
 class Board:
@@ -57,17 +57,25 @@ class Board:
         steps = progress.steps
         running = [step for step in steps if step.live]
         most = max(self.console.height - ROWS_FOR_LINES, ROWS_MIN)
-        table = Table.grid(padding=(0, 1))
-        table.add_column(no_wrap=True, width=1)
-        table.add_column(no_wrap=True, overflow="ellipsis", max_width=STEP_WIDTH_MAX)
-        table.add_column(no_wrap=True, overflow="ellipsis")
         spin = SPINNER[int(elapsed_seconds * SPINS_PER_SECOND) % len(SPINNER)]
-        for step in running[:most]:
-            table.add_row(Text(spin, "cyan"), Text(clean(step.step)), self.state_of(step, progress))
+        wide = self.name_columns(running[:most])
+        lines = [self.line_of(step, progress, spin, wide) for step in running[:most]]
         more = (
             [Text(f"  and {plural(len(running) - most, 'more step')}", "bright_black")] if len(running) > most else []
         )
-        return Group(table, *more, self.foot(progress, steps, elapsed_seconds))
+        return Group(*lines, *more, self.foot(progress, steps, elapsed_seconds))
+
+    def name_columns(self, steps: list[Step]) -> int:
+        """How wide names are: a third of a narrow terminal at most, so that what a step does is to be seen too."""
+        most = min(STEP_WIDTH_MAX, self.console.width // 3)
+        return min(max((columns_of(clean(step.step)) for step in steps), default=0), most)
+
+    def line_of(self, step: Step, progress: Progress, spin: str, wide: int) -> Text:
+        """A running step, cut where the terminal ends."""
+        line = Text.assemble((spin, "cyan"), " ", padded(clean(step.step), wide), " ", self.state_of(step, progress))
+        line.truncate(self.console.width, overflow="ellipsis")
+        line.no_wrap = True
+        return line
 
     def state_of(self, step: Step, progress: Progress) -> Text:
         """What a running step does: how far its loop is, or which task runs and since when."""
@@ -98,7 +106,10 @@ class Board:
         tasks = progress.tasks_under_way(step.step)
         names = ", ".join(clean(task) + (f" × {count}" if count > 1 else "") for task, count in tasks.items())
         since = min((run.began_at for run in progress.runs.live if run.step == step.step), default=time.time())
-        return Text.assemble(names, ("  " if names else "") + duration(time.time() - since))
+        parts = [names, duration(time.time() - since)]
+        if self.console.width < NARROW:  # what is cut off is the name, not the time
+            parts.reverse()
+        return Text("  ".join(filter(None, parts)))
 
     def foot(self, progress: Progress, steps: list[Step], elapsed_seconds: float) -> Text:
         done = sum(not step.live and step.runs > 0 for step in steps)

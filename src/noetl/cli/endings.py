@@ -12,11 +12,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.sentences import error_sentence
 from noetl.cli.voice import say
 from noetl.cli.words import as_json, coloured, data_lines, duration_ms, plural, status_word
 
 if TYPE_CHECKING:
+    from noetl.config import Settings
     from noetl.server import RunResult
 
 EXIT_CODES = {
@@ -31,14 +33,31 @@ OUTPUT_LINES_MAX = 20  # on a terminal; into a file goes all of it
 PlaceOf = Callable[[str, "str | None"], str]  # step and task → file:line:column
 
 
-def finish(result: RunResult, form: str, place_of: PlaceOf) -> int:
+def finish(result: RunResult, form: str, place_of: PlaceOf, settings: Settings | None = None) -> int:
     """Print what came of it and give the exit code."""
     summary = result.summary
     is_stopped = result.is_interrupted and summary["status"] not in ENDED  # the last task may end it after Ctrl-C
     stopped = stopped_words(result) if is_stopped else ""
     with suppress(BrokenPipeError):  # whoever read it has had enough: the run ended as it did
         show(summary, form, stopped, place_of)
+        if form == "text":
+            advise_on(result, is_stopped, settings)
     return exits.INTERRUPTED if is_stopped else EXIT_CODES.get(summary["status"], exits.FAILED)
+
+
+def advise_on(result: RunResult, is_stopped: bool, settings: Settings | None) -> None:
+    number, status = result.summary["execution_id"], result.summary["status"]
+    if is_stopped:
+        advise("left" if result.runs_on else "stopped", id=number)
+    else:
+        wanted = what_it_awaits(settings, int(number)) if settings and status == "waiting" else None
+        advise(f"ended.{status}", id=number, assignment=wanted or ...)
+
+
+def what_it_awaits(settings: Settings, execution_id: int) -> str | None:
+    from noetl.cli.awaited import awaited  # most runs wait for nothing
+
+    return awaited(settings, execution_id)
 
 
 def stopped_words(result: RunResult) -> str:
@@ -84,13 +103,4 @@ def show_end(summary: dict[str, Any], place_of: PlaceOf) -> None:
         place = place_of(error["step"], error.get("task")) if error.get("step") else ""
         say(f"{coloured('error:', 'red', bold=True)} {error_sentence(error, place)}", err=True)
     took = "" if summary["duration_ms"] is None else f" in {duration_ms(summary['duration_ms'])}"
-    say(f"{status_word(status)}{took} · execution {execution}{next_words(status, execution)}", err=True)
-
-
-def next_words(status: str, execution_id: str) -> str:
-    """The command a person most likely wants next."""
-    if status == "waiting":
-        return f"\n   next: noetl signal {execution_id} --set ctx.NAME=VALUE, then noetl resume {execution_id}"
-    if status == "incident":
-        return f"\n   next: noetl events {execution_id}, then noetl resume {execution_id}"
-    return "" if status == "success" else f"\n   next: noetl show {execution_id}"
+    say(f"{status_word(status)}{took} · execution {execution}", err=True)

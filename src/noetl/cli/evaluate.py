@@ -37,8 +37,8 @@ def command(
 ) -> int:
     """Evaluate an expression against an execution, as it stood after any event; nothing is written.
 
-    ID is the execution's number, or last; EXPRESSION a template, with or without its braces. Exit code: 0 it has a
-    value, 2 it cannot be evaluated there.
+    ID is the execution's number, its beginning, or last; EXPRESSION a template, with or without its braces. Exit code:
+    0 it has a value, 2 it cannot be evaluated there.
 
     Example: noetl eval last "ctx.rows | length" --at 40
     """

@@ -28,7 +28,7 @@ DETAILS = ("result", "do", "to", "boundary", "count", "path", "entry", "reason",
 def command(execution: str, follow: bool, after: int, home: str | None, store: str | None, form: str) -> int:
     """Print the events of an execution in order; as JSON one object per line.
 
-    ID is the execution's number, or last.
+    ID is the execution's number, its beginning, or last.
 
     Example: noetl events last --format json | jq -r .name
     """

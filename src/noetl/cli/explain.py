@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.dsl.findings import did_you_mean
 from noetl.dsl.pages import all_pages, page_of
 
@@ -24,6 +25,7 @@ def command(code: str | None, form: str) -> int:
         pages = all_pages()
         listing = "\n".join(f"{page.code}  {page.severity:<7}  {page.name}: {page.summary}" for page in pages)
         click.echo(encoded([msgspec.structs.asdict(page) for page in pages]) if form == "json" else listing)
+        advise("pages", code=pages[0].code)
         return exits.DONE
     page = page_of(code)
     if page is None:
@@ -31,6 +33,7 @@ def command(code: str | None, form: str) -> int:
         advice = did_you_mean(code.upper() if code[:2].lower() == "nl" else code, known, "list them: noetl explain")
         raise click.UsageError(f'no rule is called "{code}"; {advice}')
     click.echo(encoded(msgspec.structs.asdict(page)) if form == "json" else page.text)
+    advise("page", file=...)
     return exits.DONE
 
 

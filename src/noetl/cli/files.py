@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from errno import ENOENT
 
 from noetl.dsl.read import BYTES_MAX
 
@@ -43,6 +44,13 @@ def shown_name(name: str) -> str:
     return "<stdin>" if name == STANDARD_INPUT else name.encode("utf-8", "backslashreplace").decode()
 
 
+def check_folder(file: str) -> None:
+    """A file is written in a folder that is there; without one, that folder is what is said to be missing."""
+    folder = os.path.dirname(file) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(ENOENT, "there is no such folder to write to; make it, or name another", folder)
+
+
 def write_whole(name: str, data: bytes) -> None:
     """Replace a file by new bytes: readers see the old ones or the new ones, and its mode stays. Links are followed."""
     from tempfile import mkstemp
@@ -52,6 +60,7 @@ def write_whole(name: str, data: bytes) -> None:
             target.write(data)
         return
     path = os.path.realpath(name)
+    check_folder(path)
     mode = os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644
     handle, temporary = mkstemp(prefix=".noetl-", dir=os.path.dirname(path))
     try:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
 from noetl.cli.rewriting import diff_of, faults_as_text, plural
 from noetl.dsl.fmt import formatted
@@ -57,6 +58,8 @@ def command(files: Sequence[str], is_checking: bool, shows_diff: bool, form: str
         click.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
     elif STANDARD_INPUT not in files:
         click.echo(summary([status for _, status in outcomes], options), err=True)
+        would = [name for name, status in outcomes if status == "changed" and not options.writes]
+        advise("laid_out.not" if would else "laid_out", file=would or [*files])
     return exit_code([status for _, status in outcomes], options)
 
 
@@ -102,7 +105,8 @@ def summary(statuses: list[str], options: Options) -> str:
     """One line that says how it went."""
     count = statuses.count("changed")
     verb = "laid out" if options.writes else "would change"
-    rest = f", {plural(statuses.count('unchanged'), 'file')} as it should be" if "unchanged" in statuses else ""
+    good = statuses.count("unchanged")
+    rest = f", {plural(good, 'file')} as {'it' if good == 1 else 'they'} should be" if good else ""
     refused = f", {plural(statuses.count('refused'), 'file')} could not be read" if "refused" in statuses else ""
     return f"{plural(count, 'file')} {verb}{rest}{refused}"
 

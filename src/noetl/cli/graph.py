@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import read_bytes, shown_name, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.dsl.check import Checked, check
@@ -49,9 +50,12 @@ def command(file: str, form: str | None, output: str | None, legacy: bool, compa
     text = drawn(graph, form, shown_name(file))
     if output:
         write_whole(output, text.encode("utf-8"))
+        click.echo(f"{shown_name(output)}: drawn", err=True)
     else:
         click.echo(text, nl=False)
     note(result, shown_name(file))
+    if output:
+        advise("drawn", file=file)
     return exits.DONE
 
 
@@ -86,6 +90,7 @@ def refuse(result: Checked, form: str) -> None:
         click.echo(as_text(finding, result.source) + "\n", err=True)
     reason = "the steps and arcs have to be in order first" if result.drafts else "there is no playbook in it"
     click.echo(f"nothing drawn: {reason}", err=True)
+    advise("refused", code=next((finding.code for finding in errors_of(result)), None))
 
 
 def note(result: Checked, name: str) -> None:

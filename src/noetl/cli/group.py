@@ -5,6 +5,7 @@ no more than click does.
 """
 
 import importlib
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ import click
 from noetl import __version__
 from noetl.cli import exits
 from noetl.cli.main import ALIASES, SPELT_ELSEWHERE, VERBS
+from noetl.cli.voice import wants_colour
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -51,7 +53,15 @@ def _load(target: str) -> click.Command:
     command = getattr(importlib.import_module(module_name), attribute)
     if not isinstance(command, click.Command):
         raise TypeError(f"{target} is {type(command).__name__}, not a click command")
+    _keep_examples_whole(command)
     return command
+
+
+def _keep_examples_whole(command: click.Command) -> None:
+    """An example is a line to be pasted, so it is not wrapped, however narrow the terminal; \\b tells click so."""
+    command.help = cleandoc(command.help or "").replace("\n\nExample:", "\n\n\b\nExample:")
+    for below in getattr(command, "commands", {}).values():
+        _keep_examples_whole(below)
 
 
 def _unknown_verb(name: str) -> str:
@@ -69,15 +79,20 @@ def _unknown_verb(name: str) -> str:
 )
 @click.version_option(__version__, "-V", "--version", prog_name="noetl", message="%(prog)s %(version)s")
 def noetl() -> None:
-    """NoETL runs playbooks: workflows written in YAML."""
+    """NoETL runs playbooks: workflows written in YAML.
+
+    Example: noetl run orders.yaml
+    """
 
 
 def run_verb(words: list[str]) -> int:
     """Run the verb that the words name and return its exit code; wrong usage is told here."""
     try:
-        result = noetl.main(words, prog_name="noetl", standalone_mode=False)
+        result = noetl.main(words, prog_name="noetl", standalone_mode=False, color=wants_colour())
     except click.ClickException as error:
-        error.show()
+        from noetl.cli.usage import tell
+
+        tell(error)
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None

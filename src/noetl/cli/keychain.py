@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import Decorated, format_option, server_options, settings_of
 from noetl.cli.sides import keychain_of, proof_of
 from noetl.cli.words import as_json, clean, coloured, moment, plural, table
@@ -30,6 +31,8 @@ def command() -> None:
 
     A playbook declares a name and a kind under `keychain`; the value is here, or in NOETL_SECRET_<NAME>. No command
     shows a value.
+
+    Example: noetl keychain set warehouse --kind postgres_credential --from-json -
     """
 
 
@@ -66,6 +69,7 @@ def set_credential(
     settings = settings_of(home, None)
     kept = keychain_of(settings).keep(settings, name, kind, given_fields(known, from_json, fields))
     click.echo(as_json(kept) if form == "json" else line_of(kept))
+    advise("keychain.kept", name=name)
     return exits.DONE
 
 
@@ -108,6 +112,7 @@ def apply(file: str, home: str | None, form: str) -> int:
     settings = settings_of(home, None)
     kept = keychain_of(settings).apply(settings, documents, folder)
     click.echo(as_json(kept) if form == "json" else "\n".join(map(line_of, kept)))
+    advise("keychain.kept", name=kept[0]["name"])
     return exits.DONE
 
 
@@ -126,12 +131,10 @@ def list_credentials(home: str | None, form: str) -> int:
     elif found:
         head, *lines = table(map(cells, found), ("NAME", "KIND", "VERSION", "UPDATED", "FROM"))
         click.echo("\n".join([coloured(head, None, bold=True), *lines]))
+        advise("keychain.listed", name=found[0]["name"])
     else:
-        click.echo(
-            f"no credentials in {settings.server_url or settings.home}; "
-            "store one with noetl keychain set NAME --kind KIND",
-            err=True,
-        )
+        click.echo(f"no credentials in {settings.server_url or settings.home}", err=True)
+        advise("keychain.none", name=..., kind=...)
     return exits.DONE
 
 
@@ -153,6 +156,7 @@ def remove(name: str, home: str | None, form: str) -> int:
     settings = settings_of(home, None)
     keychain_of(settings).remove(settings, name)
     click.echo(as_json({"name": name, "removed": True}) if form == "json" else f"{clean(name)}  removed")
+    advise("keychain.removed")
     return exits.DONE
 
 
@@ -177,6 +181,7 @@ def rotate(home: str | None, form: str) -> int:
     if dropped := done["dropped_key_ids"]:
         verb = "is not needed any more: take it out of" if done["keys_are_given"] else "dropped from"
         click.echo(f"old key {', '.join(dropped)} {verb} {done['keys_in']}")
+    advise("keychain.removed")
     return exits.DONE
 
 
@@ -201,6 +206,7 @@ def test(name: str, kind: str | None, no_connect: bool, home: str | None, form: 
         verdict = coloured("ok", "green") if proof.error is None else coloured("failed", "red")
         said = "; ".join(proof.tried) if proof.error is None else clean(proof.error)
         click.echo(f"{clean(name)}  {proof.kind}, {proof.origin}: {verdict}: {said}")
+        advise("keychain.tested" if proof.error is None else "keychain.tested.not", name=name, kind=proof.kind or ...)
     if proof.error is None:
         return exits.DONE
     return exits.UNREACHABLE if proof.is_unreachable else exits.FAILED

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.words import as_json, clean, duration, table
 from noetl.config import Settings, load
 
@@ -99,11 +100,13 @@ def print_stopped(title: str, ended: Mapping[str, Any], form: str) -> int:
             "itself. Wait with another `stop`, or end it by force with --kill",
         }
         click.echo(says[ended["ended"]])
+        is_draining = ended["ended"] == "draining"
+        advise(f"{ended['role']}.{'draining' if is_draining else 'none'}", url=...)
     return exits.FAILED if ended["ended"] == "draining" else exits.DONE
 
 
 def print_running(
-    rows: Sequence[Row], form: str, columns: Mapping[str, Callable[[Row], str]], *, is_well: str, none: str
+    rows: Sequence[Row], form: str, columns: Mapping[str, Callable[[Row], str]], *, role: str, is_well: str, none: str
 ) -> int:
     """What `status` found; `is_well`: the field that says whether one does what it is there for."""
     if form == "json":
@@ -111,8 +114,12 @@ def print_running(
     elif rows:
         for line in table([tuple(cell(row) for cell in columns.values()) for row in rows], tuple(columns)):
             click.echo(line)
+        well = [row for row in rows if row[is_well]]
+        is_all_well = len(well) == len(rows) and role == "server"
+        advise(f"{role}.status" if role == "worker" or is_all_well else "server.status.not", url=rows[0].get("url"))
     else:
         click.echo(none, err=True)
+        advise(f"{role}.none", url=...)
     if not rows:
         return exits.FAILED
     return exits.DONE if all(row[is_well] for row in rows) else exits.UNREACHABLE

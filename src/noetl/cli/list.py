@@ -7,12 +7,14 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of, is_empty, place_name
 from noetl.cli.times import moment_seconds
 from noetl.cli.words import COLOURS, as_json, clean, coloured, duration_ms, moment, table
 
 STATUSES = ("running", "waiting", "incident", "success", "failed", "cancelled")
+TROUBLE = ("failed", "incident", "waiting")  # what a person is likely to look at first
 LIMIT_MAX = 10_000
 
 
@@ -48,9 +50,11 @@ def command(limit: int, home: str | None, store: str | None, form: str, **filter
     elif found:
         for line in lines_of(found):
             click.echo(line)
+        advise("listed", id=next((row for row in found if row["status"] in TROUBLE), found[0])["execution_id"])
     else:
         which = f" with status {wanted['status']}" if list(wanted) == ["status"] else " like that" if wanted else ""
         click.echo(f"no executions{which} in {place_name(settings)}", err=True)
+        advise("listed.none_like_that" if wanted else "listed.none", file=...)
     return exits.DONE
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from noetl import __version__
-from noetl.cli import exits
+from noetl.cli import exits, voice
 from noetl.cli.plain import plain_run
 from noetl.cli.voice import say
 
@@ -35,6 +35,7 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "init": Verb("noetl.cli.init:command", "Begin a project: a playbook that runs, its test, settings."),
     "run": Verb("noetl.cli.run:command", "Run a playbook to its end, with live progress."),
     "resume": Verb("noetl.cli.resume:command", "Go on with an execution where it stopped."),
     "rerun": Verb("noetl.cli.rerun:command", "Run an execution again from any step or event, as a new one."),
@@ -42,9 +43,11 @@ VERBS = {
     "show": Verb("noetl.cli.show:command", "Show an execution: its steps over time, the error."),
     "events": Verb("noetl.cli.events:command", "Print the log of an execution, or follow it."),
     "replay": Verb("noetl.cli.replay:command", "Fold a log again: the state at any event, or a check."),
-    "why": Verb("noetl.cli.why:command", "Say why a step ran, or did not, with the values that decided it."),
+    "why": Verb("noetl.cli.why:command", "Say why a step ran, or did not, with the values it saw."),
+    "diff": Verb("noetl.cli.diff:command", "Compare two executions: where they part first."),
+    "replay-test": Verb("noetl.cli.replay_test:command", "Say whether an edit would have changed past executions."),
     "eval": Verb("noetl.cli.evaluate:command", "Evaluate an expression against an execution at any event."),
-    "export": Verb("noetl.cli.export:command", "Write an execution, its playbooks and its log, to one file."),
+    "export": Verb("noetl.cli.export:command", "Write an execution, with all it needs, to one file."),
     "import": Verb("noetl.cli.importing:command", "Keep an exported execution as a finished record."),
     "cancel": Verb("noetl.cli.cancel:command", "End an execution before its end."),
     "signal": Verb("noetl.cli.signal:command", "Write to the ctx of an execution that waits."),
@@ -58,7 +61,9 @@ VERBS = {
     "worker": Verb("noetl.cli.worker:command", "Start, stop, scale and look at workers of this machine."),
     "token": Verb("noetl.cli.token:command", "Make, list and revoke the tokens that servers ask for."),
     "doctor": Verb("noetl.cli.doctor:command", "Check store, queue, servers and workers, and say what to do."),
+    "plan": Verb("noetl.cli.plan:command", "Say what would run, at worst how long, and what it needs."),
     "check": Verb("noetl.cli.check:command", "Find the faults of playbooks, all in one pass."),
+    "test": Verb("noetl.cli.test:command", "Run the tests of playbooks, in simulated time."),
     "explain": Verb("noetl.cli.explain:command", "Print the page of a finding's code: what, why, wrong, right."),
     "fmt": Verb("noetl.cli.fmt:command", "Lay playbooks out in the one usual way; comments stay."),
     "migrate": Verb("noetl.cli.migrate:command", "Rewrite older playbooks in today's spelling."),
@@ -76,7 +81,8 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     _expect_a_short_life()
     _speak_utf8()
-    code = _run(list(sys.argv[1:] if args is None else args))
+    voice.heard = list(sys.argv[1:] if args is None else args)
+    code = _run(list(voice.heard))
     _settle_output()
     return code
 
@@ -124,7 +130,12 @@ def _speak_utf8() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            if stream.isatty() and stream.encoding.lower().replace("-", "") != "utf8":
+                from noetl.cli.plain_terminal import speak_plainly
+
+                speak_plainly(stream)
+            else:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _settle_output() -> None:
@@ -145,12 +156,16 @@ def _report(error: Exception) -> int:
     code: Any = getattr(error, "exit_code", None)
     if isinstance(code, int):
         say(f"error: {error}", err=True)
+        _guess_file(getattr(error, "path", None))
+        _advise_after(error)
         return code
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
         say("error: an argument or a file name is not UTF-8 text; give it in UTF-8", err=True)
         return exits.WRONG_INPUT
     if isinstance(error, OSError):
         say(f"error: {_os_error(error)}", err=True)
+        _guess_file(error.filename if isinstance(error, FileNotFoundError) else None)
+        _advise_after(error)
         return next((code for kinds, code in OS_ERRORS if isinstance(error, kinds)), exits.FAILED)
     say(
         f"error: this is a fault of NoETL {__version__}, not yours: {type(error).__name__}: {error}\n"
@@ -158,6 +173,26 @@ def _report(error: Exception) -> int:
         err=True,
     )
     return exits.FAILED
+
+
+def _guess_file(name: object) -> None:
+    """Say which file may have been meant, if one is called nearly so."""
+    if isinstance(name, str):
+        from noetl.cli.near import near_file
+
+        if near := near_file(name):
+            say(f'   fix: did you mean "{near}"?', err=True)
+
+
+def _advise_after(error: Exception) -> None:
+    """What to do next, of the errors that the table of advice knows."""
+    from noetl.cli.advice import NEXT, advise
+
+    verb, *rest = voice.heard[:2] or [""]
+    is_id = bool(rest) and (rest[0].isdecimal() or rest[0] == "last")
+    if situation := next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in NEXT), None):
+        name, of_id = getattr(error, "name", None), f"{situation}.of_id"
+        advise(of_id if is_id and of_id in NEXT else situation, verb=verb, id=rest, name=name, role=..., kind=...)
 
 
 def _os_error(error: OSError) -> str:

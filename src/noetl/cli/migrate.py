@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.cli.rewriting import diff_of, faults_as_text, plural
@@ -84,6 +85,11 @@ def run(names: Sequence[str], surface: str | None, shows_diff: bool, writes: boo
             continue
         done.append(migrate_bytes(name, data, surface))
         code = max(code, finish(done[-1], shows_diff, writes, form))
+    if writes:
+        advise("migrated", file=[*names])
+    elif shows_diff:
+        changed = [one.name for one in done if one.new != one.data]
+        advise("migrated.shown" if changed else "migrated", file=changed or [*names])
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode([as_json(one, writes) for one in done]), indent=2))
     return code

@@ -16,14 +16,23 @@ def place_of(
     data: bytes | str, name: str, step: str, task: str | None, *, is_legacy: bool = False, is_upstream: bool = False
 ) -> str:
     """file:line:column of the task, else of the step; nothing if the text has neither."""
+    found = step_of(data, name, step, is_legacy=is_legacy, is_upstream=is_upstream)
+    return place_in(found, task) if found else ""
+
+
+def place_in(step: Step, task: str | None) -> str:
+    part = task_of(step, task)
+    return str(part.node.place if part else step.name_node.place)
+
+
+def step_of(data: bytes | str, name: str, step: str, *, is_legacy: bool, is_upstream: bool) -> Step | None:
     reading = read(data, name)
     for document in reading.documents:
         if isinstance(document, Mapping):
             draft = make_draft(reading.source, document, available_kinds, is_legacy=is_legacy, is_upstream=is_upstream)
             if found := draft.step(step):
-                part = task_of(found, task)
-                return str(part.node.place if part else found.name_node.place)
-    return ""
+                return found
+    return None
 
 
 def task_of(step: Step, label: str | None) -> Task | None:
@@ -32,15 +41,20 @@ def task_of(step: Step, label: str | None) -> Task | None:
 
 def place_in_catalog(settings: Settings, path: str, version: int | None, step: str, task: str | None) -> str:
     """The same for a playbook of the catalog; nothing if it is not there."""
+    found = step_in_catalog(settings, path, version, step)
+    return place_in(found, task) if found else ""
+
+
+def task_in_catalog(settings: Settings, path: str, version: int | None, step: str, task: str) -> Task | None:
+    """A task as its author wrote it."""
+    found = step_in_catalog(settings, path, version, step)
+    return task_of(found, task) if found else None
+
+
+def step_in_catalog(settings: Settings, path: str, version: int | None, step: str) -> Step | None:
     try:
         entry = executions_of(settings).catalog_show(settings, path, version)
     except NoetlError:
-        return ""  # it only adds to a message about something else
-    return place_of(
-        entry["text"],
-        entry["name"] or path,
-        step,
-        task,
-        is_legacy=entry.get("is_legacy", False),
-        is_upstream=entry.get("is_upstream", False),
-    )
+        return None  # it only adds to a message about something else
+    surface = {name: entry.get(name, False) for name in ("is_legacy", "is_upstream")}
+    return step_of(entry["text"], entry["name"] or path, step, **surface)

@@ -7,6 +7,7 @@ endings.py. click is not needed here, and not imported.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from noetl.config import Settings, load
 from noetl.errors import InvalidPlaybook
 
 if TYPE_CHECKING:
-    from noetl.server import RunRequest
+    from noetl.server import Observer, RunRequest, RunResult
 
 
 def play_file(file: str, form: str, *, is_quiet: bool) -> int:
@@ -53,20 +54,23 @@ def make_request(
     )
 
 
-def play(settings: Settings, request: RunRequest, form: str, *, is_quiet: bool) -> int:
+Run = Callable[[Settings, "RunRequest", "Observer"], "RunResult"]
+
+
+def play(settings: Settings, request: RunRequest, form: str, *, is_quiet: bool, run: Run | None = None) -> int:
     """Run it under the eyes of an observer; then say how it ended."""
     from noetl.cli.endings import finish
 
     observer = observer_for(form, is_quiet)
     try:
-        result = executions_of(settings).run(settings, request, observer)
+        result = (run or executions_of(settings).run)(settings, request, observer)
     except InvalidPlaybook as error:
         from noetl.cli.refusing import refuse
 
         return refuse(error, form)
     finally:
         observer.close()
-    return finish(result, form, partial(place_in, settings, request))
+    return finish(result, form, partial(place_in, settings, request), settings)
 
 
 def place_in(settings: Settings, request: RunRequest, step: str, task: str | None) -> str:

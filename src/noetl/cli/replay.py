@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of
@@ -24,8 +25,8 @@ SAID_IN_HEAD = ("execution_id", "seq", "status")
 def command(execution: str, verify: bool, at: int | None, home: str | None, store: str | None, form: str) -> int:
     """Fold the log of an execution again and print the state it gives: ctx, tokens, runs, steps, output.
 
-    Nothing is run and nothing is written. ID is the execution's number, or last. With --verify the exit code is 1 if
-    the log is not in order or does not give the state that was recorded.
+    Nothing is run and nothing is written. ID is the execution's number, its beginning, or last. With --verify the exit
+    code is 1 if the log is not in order or does not give the state that was recorded.
 
     Example: noetl replay last --at 12
     """
@@ -40,6 +41,7 @@ def command(execution: str, verify: bool, at: int | None, home: str | None, stor
     else:
         for line in verdict(found) if verify else state_lines(found):
             click.echo(line)
+        advise("replayed" if not verify else "verified" if found["is_equal"] else "verified.not", id=number)
     return exits.DONE if not verify or found["is_equal"] else exits.FAILED
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def command(execution: str, wait_seconds: float, quiet: bool, home: str | None, store: str | None, form: str) -> int:
     """Go on with an execution where it stopped: after Ctrl-C, a crash, or a signal.
 
-    ID is the execution's number, or last. Tasks whose end is recorded are not run again. It prints what run prints and
-    leaves with the same exit codes.
+    ID is the execution's number, its beginning, or last. Tasks whose end is recorded are not run again. It prints what
+    run prints and leaves with the same exit codes.
 
     Example: noetl resume 4097
     """
@@ -39,7 +39,7 @@ def command(execution: str, wait_seconds: float, quiet: bool, home: str | None, 
         result = executions_of(settings).resume(settings, number, observer, wait_seconds)
     finally:
         observer.close()
-    return finish(result, form, partial(place_in_execution, settings, number))
+    return finish(result, form, partial(place_in_execution, settings, number), settings)
 
 
 def place_in_execution(settings: Settings, number: int, step: str, task: str | None) -> str:

@@ -18,6 +18,8 @@ from noetl.cli.targets import target_of
 @click.option("--set", "assignments", metavar="A.B=VALUE", multiple=True, help="One value of the payload; repeatable.")
 @click.option("--payload", metavar="JSON|@FILE|-", help="The payload: a JSON mapping, a file of it, or standard input.")
 @surface_options
+@click.option("--record", metavar="FILE", help="Write the run down as a test: its answers, and what came of it.")
+@click.option("--force", is_flag=True, help="Let --record write over a file that is there.")
 @click.option("--request-key", metavar="KEY", help="Run once: the same key again gives the same execution.")
 @wait_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress; only the result, errors and the status.")
@@ -29,6 +31,8 @@ def command(
     payload: str | None,
     legacy: bool,
     compat: str | None,
+    record: str | None,
+    force: bool,
     request_key: str | None,
     wait_seconds: float,
     quiet: bool,
@@ -40,7 +44,8 @@ def command(
 
     FILE is a playbook, or - for standard input; what is no file is looked up in the catalog. The output's data is
     printed on standard output, progress on standard error. Ctrl-C stops in order, and the run can be resumed. With
-    --server it runs there, files that it calls by name go along, and Ctrl-C only stops watching.
+    --server it runs there, files that it calls by name go along, and Ctrl-C only stops watching. --record writes a test
+    that `noetl test` runs without the outside world.
 
     Exit code: 0 success, 1 failed or cancelled, 2 wrong input (nothing was started), 3 the store is in use or the
     server out of reach, 4 waiting for a signal, 130 interrupted.
@@ -52,4 +57,10 @@ def command(
     settings = settings_of(home, store)
     found = target_of(target)
     request = make_request(found, payload_of(payload, assignments), legacy, compat, request_key, wait_seconds)
+    if record is not None:
+        from noetl.cli.recording import play_recorded
+
+        return play_recorded(settings, request, target, record, form, is_quiet=quiet, is_forced=force)
+    if force:
+        raise click.UsageError("--force is for --record FILE: nothing else is written")
     return play(settings, request, form, is_quiet=quiet)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import is_empty, place_name, schedules_of
 from noetl.cli.words import as_json, clean, coloured, moment, one_line, table
@@ -25,6 +26,8 @@ def command() -> None:
 
     A schedule is a document of kind: Schedule, and its playbook one of the catalog. Servers start what is due: noetl
     server start.
+
+    Example: noetl schedule apply schedules.yaml
     """
 
 
@@ -62,8 +65,10 @@ def list_schedules(home: str | None, store: str | None, form: str) -> int:
         click.echo(coloured(head, None, bold=True))
         for row, line in zip(found, lines, strict=True):
             click.echo(line.replace(row["state"], coloured(row["state"], COLOURS[row["state"]]), 1))
+        advise("schedule.listed", name=found[0]["name"])
     else:
-        click.echo(f"no schedules in {place_name(settings)}; apply one with noetl schedule apply FILE", err=True)
+        click.echo(f"no schedules in {place_name(settings)}", err=True)
+        advise("schedule.none", file=...)
     return exits.DONE
 
 
@@ -99,6 +104,7 @@ def show(name: str, home: str | None, store: str | None, form: str) -> int:
     """
     row = schedules_of(settings_of(home, store)).shown(name, 5)
     click.echo(as_json(row) if form == "json" else "\n".join(lines_of(row)))
+    advise("schedule.shown", id=row["last_execution_id"], name=row["name"])
     return exits.DONE
 
 
@@ -144,6 +150,7 @@ def upcoming(name: str, count: int, home: str | None, store: str | None, form: s
         click.echo("\n".join(row["next"]))
     else:
         click.echo(f"{clean(name)} is {row['state']}: nothing is due", err=True)
+    advise("schedule.next", name=row["name"])
     return exits.DONE
 
 
@@ -174,6 +181,7 @@ def resume(name: str, home: str | None, store: str | None, form: str) -> int:
 def changed(row: dict[str, Any], form: str) -> int:
     coming = f", next {moment(row['next_at'])}" if row["next_at"] else ""
     click.echo(as_json(row) if form == "json" else f"{clean(row['name'])}  {row['state']}{coming}")
+    advise("schedule.paused" if row["state"] == "paused" else "schedule.going", name=row["name"])
     return exits.DONE
 
 
@@ -191,6 +199,7 @@ def run_now(name: str, home: str | None, store: str | None, form: str) -> int:
     begun = schedules_of(settings_of(home, store)).run(name)
     said = as_json({"name": name, **begun}) if form == "json" else f"{clean(name)}  execution {begun['execution_id']}"
     click.echo(said)
+    advise("schedule.ran", id=begun["execution_id"])
     return exits.DONE
 
 
@@ -205,4 +214,5 @@ def remove(name: str, home: str | None, store: str | None, form: str) -> int:
     """
     schedules_of(settings_of(home, store)).remove(name)
     click.echo(as_json({"name": name, "removed": True}) if form == "json" else f"{clean(name)}  removed")
+    advise("schedule.removed")
     return exits.DONE

@@ -6,7 +6,9 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.kinds import available_kinds
+from noetl.cli.words import clean
 from noetl.dsl.schema import schema
 
 
@@ -20,11 +22,18 @@ def command(output: str | None) -> int:
 
     Example: noetl schema --output noetl.schema.json
     """
-    text = msgspec.json.format(msgspec.json.encode(schema(available_kinds)), indent=2) + b"\n"
+    text = schema_text()
     if output:
         from noetl.cli.files import write_whole
 
         write_whole(output, text)
+        click.echo(f"{clean(output)}: written", err=True)
+        advise("page", file=...)
     else:
         click.echo(text, nl=False)
     return exits.DONE
+
+
+def schema_text() -> bytes:
+    """The schema as the bytes of a file."""
+    return msgspec.json.format(msgspec.json.encode(schema(available_kinds)), indent=2) + b"\n"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from noetl.server import Notice
 
 
-PLACED = r"\S+:\d+:\d+: "
+PLACED = r"[^\n\"]+?:\d+:\d+: "  # a path may have spaces, and on Windows a colon
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -37,6 +37,7 @@ class Look(NamedTuple):
 LOOKS: dict[str, Look] = {
     "started": Look("▸", "cyan", is_news=False),
     "loop": Look("▸", "cyan", is_news=False),
+    "reopened": Look("▸", "cyan"),
     "done": Look("✓", "green"),
     "failed": Look("✗", "red"),
     "cancelled": Look("■", "yellow"),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.lifecycle import (
     Flags,
     age,
@@ -42,6 +43,8 @@ def command() -> None:
 
     With no set-up a server keeps everything in SQLite and runs the work itself. With PostgreSQL and NATS any number of
     servers work side by side, and workers run on any number of machines.
+
+    Example: noetl server start --detach
     """
 
 
@@ -74,6 +77,7 @@ def start(detach: bool, pid_file: Path | None, log_file: Path | None, ready_seco
         settings, flags.values, pid_file=pid_file, log_file=log_file, ready_seconds_max=ready_seconds
     )
     click.echo(f"started the server at {row['url']} (process {row['pid']}); log file {row['log_file']}", err=True)
+    advise("server.started", url=row["url"])
     return exits.DONE
 
 
@@ -143,4 +147,4 @@ def status(port: int | None, pid_file: Path | None, home: str | None, form: str)
 
     rows = clictl.servers(home_settings(home), port, pid_file)
     none = f"no server runs{f' on port {port}' if port else ''}"
-    return print_running(rows, form, COLUMNS, is_well="answers", none=none)
+    return print_running(rows, form, COLUMNS, role="server", is_well="answers", none=none)

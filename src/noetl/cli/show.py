@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
-from noetl.cli.sentences import error_sentence
 from noetl.cli.sides import executions_of
 from noetl.cli.words import (
     COLOURS,
@@ -19,18 +20,22 @@ from noetl.cli.words import (
     as_json,
     clean,
     coloured,
+    columns_of,
     data_lines,
     duration_ms,
     moment,
+    padded,
     plural,
     status_word,
 )
 
 if TYPE_CHECKING:
+    from noetl.cli.cause import Cause
     from noetl.config import Settings
 
 BAR_WIDTH_MIN, BAR_WIDTH_MAX = 10, 60
-NAME_WIDTH_MAX = 32
+BAR_FROM = 60  # a terminal so wide has room for bars
+NAME_WIDTH_MIN, NAME_WIDTH_MAX = 12, 32
 REST_WIDTH = 40  # of a line: name and bar apart
 OUTPUT_LINES_MAX = 20
 CHILD_IDS_SHOWN = 5
@@ -43,7 +48,7 @@ CHILD_IDS_SHOWN = 5
 def command(execution: str, home: str | None, store: str | None, form: str) -> int:
     """Show an execution: its step runs over time, loops, retries, the error, what it waits for.
 
-    ID is the execution's number, or last.
+    ID is the execution's number, its beginning, or last.
 
     Example: noetl show last
     """
@@ -53,29 +58,45 @@ def command(execution: str, home: str | None, store: str | None, form: str) -> i
         click.echo(as_json(found))
         return exits.DONE
     width = shutil.get_terminal_size().columns
-    for line in [*head(found), "", *timeline(found, width), *ending(found, place_of_error(settings, found))]:
+    cause = cause_of_failure(settings, found)
+    for line in [*head(found), "", *timeline(found, width), *ending(found, cause.lines if cause else [])]:
         click.echo(line)
+    advise_on(settings, found, cause)
     return exits.DONE
 
 
-def place_of_error(settings: Settings, found: dict[str, Any]) -> str:
-    """Where in the playbook the step or task stands that failed it."""
-    error = found["error"]
-    if not error or not error.get("step"):
-        return ""
-    from noetl.cli.places import place_in_catalog  # reads YAML, which looking at a success need not pay for
+def cause_of_failure(settings: Settings, found: dict[str, Any]) -> Cause | None:
+    if not found["error"] or found["status"] == "success":
+        return None
+    from noetl.cli.cause import cause_of  # looking at a success need not pay for what it takes
 
-    return place_in_catalog(settings, found["path"], found["version"], error["step"], error.get("task"))
+    return cause_of(settings, found)
+
+
+def advise_on(settings: Settings, found: dict[str, Any], cause: Cause | None) -> None:
+    """What a person may want to do now."""
+    number, status = found["execution_id"], found["status"]
+    if unserved := found.get("unserved"):
+        advise("shown.unserved", id=number, pool=unserved[0].get("pool"))
+    elif status == "waiting":
+        from noetl.cli.awaited import awaited
+
+        step = found["waiting"][0]["step"] if found["waiting"] else None
+        advise("shown.waiting", id=number, step=step, assignment=awaited(settings, int(number)) or ...)
+    else:
+        step = (found["error"] or {}).get("step")
+        advise(f"shown.{status}", id=number, step=step, child=cause.child if cause else None)
 
 
 def head(found: dict[str, Any]) -> list[str]:
     title = coloured(f"{clean(found['path'])}@{found['version']}", None, bold=True)
-    parent = found["parent_execution_id"]
+    parent, fork = found["parent_execution_id"], found.get("forked_from")  # an older server says nothing of it
     facts = [
         f"started {moment(found['created_at'])}",
         f"took {duration_ms(found['duration_ms'])}" if found["ended_at"] else "not ended",
         plural(found["events"], "event"),
         *([f"called by execution {parent}"] if parent else []),
+        *([f"goes on from event {fork['seq']:,} of execution {fork['execution_id']}"] if fork else []),
     ]
     return [f"{title}  {status_word(found['status'])}  execution {found['execution_id']}", ", ".join(facts)]
 
@@ -87,11 +108,11 @@ def timeline(found: dict[str, Any], width: int) -> list[str]:
     """One line per step run: its name, a bar where it stood in the whole, how long, and what is worth a word."""
     runs = found["runs"]
     names = run_names(runs)
-    name_width = min(max(map(len, names), default=0), NAME_WIDTH_MAX)
-    bar_width = min(max(width - name_width - REST_WIDTH, BAR_WIDTH_MIN), BAR_WIDTH_MAX)
+    name_width = min(max(map(columns_of, names), default=0), NAME_WIDTH_MAX, max(width // 3, NAME_WIDTH_MIN))
+    bar_width = min(max(width - name_width - REST_WIDTH, BAR_WIDTH_MIN), BAR_WIDTH_MAX) if width >= BAR_FROM else 0
     whole = max((run["offset_ms"] + (run["duration_ms"] or 0) for run in runs), default=0)
     lines = [
-        run_line(run, name[:name_width].ljust(name_width), bar(run, max(whole, found["duration_ms"] or 0), bar_width))
+        run_line(run, padded(name, name_width), bar(run, max(whole, found["duration_ms"] or 0), bar_width))
         for run, name in zip(runs, names, strict=True)
     ]
     if found["omitted_runs"]:
@@ -111,6 +132,8 @@ def run_names(runs: list[dict[str, Any]]) -> list[str]:
 
 def bar(run: dict[str, Any], whole_ms: float, width: int) -> str:
     """Where a run stood in the time of the whole; a run under way reaches to the end."""
+    if not width:
+        return ""
     if whole_ms <= 0:
         return "━" + " " * (width - 1)
     start = min(int(run["offset_ms"] / whole_ms * width), width - 1)
@@ -123,7 +146,8 @@ def run_line(run: dict[str, Any], name: str, drawn: str) -> str:
     colour = COLOURS.get(run["status"])
     mark = coloured(MARKS.get(run["status"], "·"), colour)
     took = duration_ms(run["duration_ms"]) if run["duration_ms"] is not None else run["status"]
-    return f"{mark} {name}  {coloured(drawn, colour)}  {took:>9}  {'; '.join(remarks(run))}".rstrip()
+    drawing = f"  {coloured(drawn, colour)}" if drawn else ""
+    return f"{mark} {name}{drawing}  {took:>9}  {'; '.join(remarks(run))}".rstrip()
 
 
 def remarks(run: dict[str, Any]) -> list[str]:
@@ -152,15 +176,12 @@ def task_words(task: dict[str, Any]) -> str:
 # --- what follows from it --------------------------------------------------------------------------------------------
 
 
-def ending(found: dict[str, Any], place: str) -> list[str]:
-    lines = []
-    if found["error"] and found["status"] != "success":
-        lines += ["", f"{coloured('error:', 'red', bold=True)} {error_sentence(found['error'], place)}"]
+def ending(found: dict[str, Any], cause: Sequence[str]) -> list[str]:
+    lines = ["", *(line.replace("error:", coloured("error:", "red", bold=True), 1) for line in cause)] if cause else []
     lines += [child_line(child) for child in found["children"]]
     lines += [waiting_line(one) for one in found["waiting"]]
     lines += [clean(one["reason"]) for one in found.get("unserved", ())]  # an older server does not tell
-    lines += output_lines(found["output"])
-    return [*lines, "", f"next: {', '.join(next_commands(found['status'], found['execution_id']))}"]
+    return [*lines, *output_lines(found["output"])]
 
 
 def child_line(child: dict[str, Any]) -> str:
@@ -185,13 +206,3 @@ def output_lines(output: dict[str, Any] | None) -> list[str]:
         return [f"output: {lines[0]}"]
     more = [f"  … {plural(len(lines) - OUTPUT_LINES_MAX, 'more line')} with --format json"]
     return ["output:", *(f"  {line}" for line in lines[:OUTPUT_LINES_MAX]), *more[: len(lines) > OUTPUT_LINES_MAX]]
-
-
-def next_commands(status: str, number: str) -> list[str]:
-    """What a person may want to do now."""
-    looking = [f"noetl events {number}"]
-    if status == "waiting":
-        return [f"noetl signal {number} --set ctx.NAME=VALUE", *looking]
-    if status in ("running", "incident"):
-        return [f"noetl resume {number}", f"noetl cancel {number}", *looking]
-    return [*looking, f"noetl replay {number} --verify"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.payloads import context_patches
@@ -24,7 +25,7 @@ from noetl.cli.words import as_json, status_word
 def command(execution: str, assignments: Sequence[str], home: str | None, store: str | None, form: str) -> int:
     """Write to the ctx of an execution, so that a step that waits for it is asked again.
 
-    ID is the execution's number, or last. Values are read as run's --set reads them.
+    ID is the execution's number, its beginning, or last. Values are read as run's --set reads them.
 
     Example: noetl signal 4097 --set ctx.approved=true
     """
@@ -36,6 +37,6 @@ def command(execution: str, assignments: Sequence[str], home: str | None, store:
     else:
         number = found["execution_id"]
         click.echo(f"execution {number}: {status_word(found['status'])}, {', '.join(patches)} written")
-        if found["status"] == "running" and "runs_in" not in found:
-            click.echo(f"   next: noetl resume {number}", err=True)
+        is_stopped = found["status"] == "running" and "runs_in" not in found
+        advise("signalled.stopped" if is_stopped else "signalled", id=number)
     return exits.FAILED if found["status"] == "failed" else exits.DONE  # a gate could not use what was written

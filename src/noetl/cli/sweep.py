@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of, is_empty
 from noetl.cli.words import as_json, in_bytes, plural
@@ -47,6 +48,7 @@ def command(
     else:
         found = executions_of(settings).sweep(settings, keep_days, is_dry_run=is_dry_run, is_alone=is_alone)
     click.echo(as_json(found) if form == "json" else sentence(found))
+    advise("swept.dry" if is_dry_run else "swept")
     return exits.DONE
 
 

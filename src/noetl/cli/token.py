@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import place_name, tokens_of
 from noetl.cli.times import span_seconds
@@ -33,6 +34,8 @@ def command() -> None:
 
     A role may do what those before it may: viewer looks, runner starts and cancels, author registers playbooks, admin
     keeps tokens and credentials. A worker takes work, and may do nothing else.
+
+    Example: noetl token create --role viewer --label dashboard
     """
 
 
@@ -72,6 +75,7 @@ def create(
     click.echo(made["token"])
     until = f"until {moment(made['expires_at'])}" if made["expires_at"] else "until it is revoked"
     click.echo(f"{made['role']} token {made['id']} ({clean(made['label'])}), {until}", err=True)
+    advise("token.made")
     return exits.DONE
 
 
@@ -90,8 +94,10 @@ def list_tokens(home: str | None, store: str | None, form: str) -> int:
     elif found:
         head, *lines = table(map(cells, found), ("ID", "ROLE", "STATUS", "CREATED", "EXPIRES", "FOR", "LABEL"))
         click.echo("\n".join([coloured(head, None, bold=True), *map(shown, lines, found)]))
+        advise("token.listed", role=...)
     else:
         click.echo(f"no tokens in {place_name(settings)}; the first server makes those it needs", err=True)
+        advise("token.listed", role=...)
     return exits.DONE
 
 
@@ -110,11 +116,12 @@ def shown(line: str, row: dict[str, Any]) -> str:
 @place_options
 @format_option
 def revoke(token_id: str, home: str | None, store: str | None, form: str) -> int:
-    """End a token, named by the ID that list shows. Other servers hear of it within half a minute.
+    """End a token, named by the ID that list shows, or its beginning. Other servers hear of it within half a minute.
 
     Example: noetl token revoke 1f0c9a7be2d4
     """
     settings = settings_of(home, store)
     row = tokens_of(settings).revoke(settings, token_id)
     click.echo(as_json(row) if form == "json" else f"{row['id']}  {row['role']} ({clean(row['label'])}) revoked")
+    advise("token.revoked")
     return exits.DONE

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.schedule import playbook_of
 from noetl.cli.sides import is_empty, place_name, triggers_of
@@ -20,6 +21,8 @@ def command() -> None:
 
     A trigger is a document of kind: Trigger, with a webhook or a NATS subject, and its playbook one of the catalog.
     Servers listen: noetl server start.
+
+    Example: noetl trigger apply triggers.yaml
     """
 
 
@@ -55,8 +58,10 @@ def list_triggers(home: str | None, store: str | None, form: str) -> int:
     elif found:
         head, *lines = table(map(cells, found), ("NAME", "SOURCE", "PLAYBOOK", "STARTED", "LAST", "ERROR"))
         click.echo("\n".join([coloured(head, None, bold=True), *lines]))
+        advise("trigger.listed", name=found[0]["name"])
     else:
-        click.echo(f"no triggers in {place_name(settings)}; apply one with noetl trigger apply FILE", err=True)
+        click.echo(f"no triggers in {place_name(settings)}", err=True)
+        advise("trigger.none", file=...)
     return exits.DONE
 
 
@@ -81,6 +86,7 @@ def show(name: str, home: str | None, store: str | None, form: str) -> int:
     """
     row = triggers_of(settings_of(home, store)).shown(name)
     click.echo(as_json(row) if form == "json" else "\n".join(lines_of(row)))
+    advise("trigger.shown", id=row["last_execution_id"])
     return exits.DONE
 
 
@@ -110,4 +116,5 @@ def remove(name: str, home: str | None, store: str | None, form: str) -> int:
     """
     triggers_of(settings_of(home, store)).remove(name)
     click.echo(as_json({"name": name, "removed": True}) if form == "json" else f"{clean(name)}  removed")
+    advise("trigger.removed")
     return exits.DONE

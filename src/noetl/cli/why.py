@@ -1,4 +1,4 @@
-"""noetl why: why a step of an execution ran, or did not."""
+"""noetl why: why a step of an execution ran, failed, or did not run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of
@@ -16,8 +17,8 @@ from noetl.cli.words import as_json, clean, coloured, moment, one_line, plural, 
 WHEN_WIDTH_MAX = 60
 VALUE_WIDTH_MAX = 100
 NOT_ASKED = "-"
-MARKS = {"ran": "▸", "waited": "…", "skipped": "·", "refused": "✗", "not_reached": "·"}
-COLOURS = {"ran": "green", "waited": "yellow", "skipped": "bright_black", "refused": "red"}
+MARKS = {"ran": "▸", "waited": "…", "skipped": "·", "refused": "✗", "failed": "✗", "not_reached": "·"}
+COLOURS = {"ran": "green", "waited": "yellow", "skipped": "bright_black", "refused": "red", "failed": "red"}
 
 
 @click.command("why")
@@ -26,10 +27,11 @@ COLOURS = {"ran": "green", "waited": "yellow", "skipped": "bright_black", "refus
 @place_options
 @format_option
 def command(execution: str, step: str, home: str | None, store: str | None, form: str) -> int:
-    """Say why a step ran, waited, was skipped or was passed by: each arc and rule about it, with the values it saw.
+    """Say why a step ran, waited, was skipped, was passed by or failed: each arc and rule about it, with the values it
+    saw.
 
-    ID is the execution's number, or last. Nothing is run: what was recorded is shown, and each condition is asked again
-    on the state of its moment.
+    ID is the execution's number, its beginning, or last. Nothing is run: what was recorded is shown, and each condition
+    is asked again on the state of its moment.
 
     Example: noetl why last store_orders
     """
@@ -40,7 +42,12 @@ def command(execution: str, step: str, home: str | None, store: str | None, form
         return exits.DONE
     for line in lines_of(found):
         click.echo(line)
+    advise("explained", id=found["execution_id"], step=found["step"] if has_run(found) else None)
     return exits.DONE
+
+
+def has_run(found: dict[str, Any]) -> bool:
+    return any(visit["run"] for visit in found["visits"])
 
 
 def lines_of(found: dict[str, Any]) -> list[str]:
@@ -57,7 +64,8 @@ def lines_of(found: dict[str, Any]) -> list[str]:
 
 def visit_lines(visit: dict[str, Any]) -> list[str]:
     happened = visit["happened"]
-    words = f"{happened.replace('_', ' ')} as run {visit['run']}" if visit["run"] else happened.replace("_", " ")
+    words = happened.replace("_", " ")
+    words += f" {'in' if happened == 'failed' else 'as'} run {visit['run']}" if visit["run"] else ""
     mark = coloured(MARKS[happened], COLOURS.get(happened))
     head = f"{mark} event {visit['seq']}  {moment(visit['at'])}  {words}"
     rows = [row_of(one) for one in visit["verdicts"]]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.lifecycle import (
     DRAIN_SECONDS,
     Flags,
@@ -45,6 +46,8 @@ def command() -> None:
 
     A worker takes jobs of its pool over NATS, runs their tasks and reports. It listens on no port and needs no
     database; it shows a token of role worker.
+
+    Example: noetl worker start --pool gpu
     """
 
 
@@ -97,6 +100,7 @@ def start(
     )
     many = "1 process" if row["processes"] == 1 else f"{row['processes']} processes"
     click.echo(f"started the worker of pool {row['pool']} with {many}; log file {row['log_file']}", err=True)
+    advise("worker.started")
     return exits.DONE
 
 
@@ -158,7 +162,7 @@ def status(pool: str | None, pid_file: Path | None, home: str | None, form: str)
 
     rows = clictl.workers(home_settings(home), pool, pid_file)
     none = f"no detached worker runs{f' for pool {pool}' if pool else ''}"
-    return print_running(rows, form, COLUMNS, is_well="is_ready", none=none)
+    return print_running(rows, form, COLUMNS, role="worker", is_well="is_ready", none=none)
 
 
 @command.command("scale")
@@ -182,4 +186,5 @@ def scale(processes: int, pool: str | None, pid_file: Path | None, home: str | N
         click.echo(as_json(row))
     else:
         click.echo(f"{post.title}: {row['before']} → {row['processes']} processes")
+        advise("worker.started")
     return exits.DONE

@@ -2,7 +2,8 @@
 
 Comes in: flags, the environment and the folder the user stands in. Goes out: `Settings`, or an error that names the
 key, where its value came from, what was wanted and what was found. A flag wins over a `NOETL_*` variable, that over
-the nearest `noetl.toml` upward. Nothing is created or opened here but that file. Every key is in docs/settings.md.
+the nearest `noetl.toml` upward. Nothing is created or opened here but that file. What each key means
+is in `meanings.py`.
 """
 
 from __future__ import annotations

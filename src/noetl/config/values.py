@@ -121,7 +121,7 @@ def key_place(given: Given) -> str:
 
 
 def url_of(file: Path) -> str:
-    return SQLITE + str(file)
+    return SQLITE + file.as_posix()  # on Windows sqlite:///C:/folder/file.db
 
 
 def store_url(given: Given) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from noetl.control.catalog import Loaded, playbook_of
-from noetl.control.exported import FORMAT, PLAYBOOKS_MAX, VERSION, ExportedPlaybook, Header
+from noetl.control.exported import FORMAT, PLAYBOOKS_MAX, VERSIONS, ExportedPlaybook, Header
 from noetl.control.nesting import is_deeper_than
 from noetl.control.planning import extended
 from noetl.control.shares import digest
@@ -72,10 +72,11 @@ class Brought(msgspec.Struct, frozen=True, kw_only=True):
     row: Execution  # as its log has it
     playbooks: Playbooks
     ledger: Ledger
+    payloads: bytes = b""  # the lines behind the events, as they came: `brought_payloads` reads them
 
     @property
     def size_bytes(self) -> int:
-        return len(self.body) + 4 * len(self.ends) + self.ledger.size_bytes
+        return len(self.body) + len(self.payloads) + 4 * len(self.ends) + self.ledger.size_bytes
 
     def events(self, after: int, limit: int) -> list[tuple[int, Event]]:
         """As a store gives them."""
@@ -95,6 +96,7 @@ def brought(body: bytes, execution_id: int, kinds: Kinds, monotonic: Callable[[]
     if len(body) > FILE_BYTES_MAX:
         raise Damaged(1, f"a file may have {FILE_BYTES_MAX} bytes, and this has {len(body)}")
     header, starts_at = header_in(body)
+    body, payloads = parted(body, starts_at, header)
     ends = ends_in(body, starts_at, header.events)
     playbooks = {one.sha: looked_at(one, kinds) for one in header.playbooks}
     state, ledger = Proof(body, execution_id, playbooks, monotonic).proved(starts_at, ends)
@@ -107,6 +109,7 @@ def brought(body: bytes, execution_id: int, kinds: Kinds, monotonic: Callable[[]
         row=row_in(state, execution_id),
         playbooks=playbooks,
         ledger=ledger,
+        payloads=payloads,
     )
 
 
@@ -166,8 +169,9 @@ def header_in(body: bytes) -> tuple[Header, int]:
 def check_header(header: Header) -> None:
     if header.format != FORMAT:
         raise Damaged(1, f'format must be "{FORMAT}"')
-    if header.version != VERSION:
-        raise Damaged(1, f"version must be {VERSION}, found {header.version}: another NoETL wrote it")
+    if header.version not in VERSIONS:
+        known = " or ".join(map(str, VERSIONS))
+        raise Damaged(1, f"version must be {known}, found {header.version}: another NoETL wrote it")
     if not 0 < header.events <= EVENTS_MAX:
         raise Damaged(1, f"events must be from 1 to {EVENTS_MAX}, found {header.events}")
     if len(header.playbooks) > PLAYBOOKS_MAX:
@@ -176,6 +180,36 @@ def check_header(header: Header) -> None:
         raise Damaged(1, f"its playbooks may have {TEXTS_CHARACTERS_MAX} characters, and have more")
     if any(one.as_text.sha != one.sha for one in header.playbooks):
         raise Damaged(1, "the text of a playbook is not the one that its sha is of")
+
+
+def parted(body: bytes, start: int, header: Header) -> tuple[bytes, bytes]:
+    """The log, and the payloads behind it, if there are to be any."""
+    for _ in range(header.events if header.has_payloads else 0):
+        start = body.find(b"\n", start) + 1
+        if not start:  # cut short: whoever counts the events says so
+            return body, b""
+    return (body[:start], body[start:]) if header.has_payloads else (body, b"")
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """The beginning of a file that is read from a stream: all but its payloads, which are still to come."""
+
+    body: bytes
+    lines: int  # how many lines it has
+    has_payloads: bool
+
+
+def log_part(stream: BinaryIO) -> LogPart:
+    """Read a file up to its payloads; of one that is too large only so much that this can be seen."""
+    first = stream.readline(HEADER_BYTES_MAX)
+    header, _ = header_in(first)
+    if not header.has_payloads:
+        return LogPart(first + stream.read(FILE_BYTES_MAX + 1), 1 + header.events, False)
+    lines, size = [first], len(first)
+    while len(lines) <= header.events and size <= FILE_BYTES_MAX and (line := stream.readline(EVENT_BYTES_MAX + 2)):
+        lines.append(line)
+        size += len(line)
+    return LogPart(b"".join(lines), len(lines), True)
 
 
 def ends_in(body: bytes, start: int, count: int) -> array[int]:

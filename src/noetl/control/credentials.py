@@ -8,7 +8,7 @@ from noetl.dsl.model import Playbook
 from noetl.engine.decide import merged
 from noetl.engine.declarations import declared
 from noetl.engine.values import Fault
-from noetl.errors import RequestError
+from noetl.errors import MissingCredential, RequestError
 from noetl.keychain.contract import Keychain
 
 
@@ -21,4 +21,4 @@ async def prove(keychain: Keychain, playbook: Playbook, payload: dict[str, Any])
         except Fault as fault:
             raise RequestError(str(fault)) from fault
         except LookupError as error:
-            raise RequestError(f"{credential.place}: the credential {name} cannot be resolved: {error}") from error
+            raise MissingCredential(name, credential.place, error) from error

@@ -84,6 +84,7 @@ class Desk:
         self.new_id = new_id
         self.new_trace = new_trace
         self.announce: Announce = nobody
+        self.is_under_way: Callable[[int], bool] = lambda _id: True  # in a cluster whatever is live is, somewhere
 
     async def register(self, request: RunRequest) -> Entry:
         """The playbook that is meant: a text, which is kept, or a path of the catalog."""
@@ -167,7 +168,8 @@ class Desk:
     async def resume(self, execution_id: int) -> dict[str, Any]:
         """Take an execution up where its log ends; a child goes on with its caller, one that has ended does not.
 
-        With it go the incidents among those that it called, however far below.
+        With it go those that it called, however far below, if they are in an incident, or if nobody goes on with them
+        and nobody waits for them any more, as when both were cancelled and undo their steps.
         """
         root = await self._root(await reading.row_of(self.store, execution_id))
         if root.status in LIVE:
@@ -181,7 +183,7 @@ class Desk:
             wanted = Wanted(statuses=(status,), parent_id=execution_id)
             while rows := await self.store.executions(CHILDREN_PER_READ, before, wanted):
                 for row in rows:
-                    if row.status == INCIDENT:
+                    if row.status == INCIDENT or not self.is_under_way(row.id):
                         await self.pump.submit(ops.Recover(execution_id=row.id))
                     await self._take_up_below(row.id)
                 before = rows[-1].id

@@ -1,13 +1,12 @@
-"""An execution as one file: its row, the playbooks it runs, its whole log. Comes in: a store. Goes out: pieces of text.
+"""An execution as one file: its row, the playbooks it runs, its whole log, and the payloads that this refers to.
 
-    {"format": "noetl.execution", "version": 1, …, "execution": {…}, "playbooks": […], "events": 11}
+    {"format": "noetl.execution", "version": 2, …, "execution": {…}, "playbooks": […], "events": 11}
     {"name": "playbook.execution.requested", …}
     …
 
-A header, then one event a line, as stores keep them; the number of an event is that of its line. Nothing is in it that
-is not in the log: secrets were redacted before they came there, and payloads kept elsewhere stay where they are. What
-a worker proves itself with is left out.
-`brought` reads it back.
+Comes in: a store, and stores of results. Goes out: pieces of text: a header, then one event a line, as stores keep
+them; then, if the header says so, the payloads (`exported_payloads`). Secrets are not in it: they were redacted before
+anything was recorded or stored. What a worker proves itself with is left out. `brought` reads it back.
 """
 
 from __future__ import annotations
@@ -20,11 +19,13 @@ import msgspec
 
 from noetl import __version__
 from noetl.control.catalog import Text
+from noetl.control.exported_payloads import Payloads
 from noetl.control.reading import EVENTS_PER_READ, listed_row, row_of
 from noetl.engine.events import Event, ExecutionForked, PlaybookExecutionRequested, encode, timestamp
 from noetl.stores.contract import Entry, Execution, Store
 
-FORMAT, VERSION = "noetl.execution", 1
+FORMAT, VERSION = "noetl.execution", 2
+VERSIONS = (1, 2)  # that can be read: the first had no payloads
 PLAYBOOKS_MAX = 16
 NAME_CHARACTERS_MAX = 100
 A_LEASE = 1
@@ -58,6 +59,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     execution: dict[str, Any] = {}  # its row, for people: what counts is the log
     playbooks: list[ExportedPlaybook] = []
     events: int
+    has_payloads: bool = False  # they follow on the events
 
 
 class ExportedFile(NamedTuple):
@@ -73,14 +75,21 @@ def file_name(row: Execution) -> str:
     return f"{name or 'execution'}-{row.id}.noetl"
 
 
-async def exported(store: Store, execution_id: int, now: float) -> AsyncIterator[bytes]:
-    """The file, in pieces; what is committed while it is written is not in it."""
+async def exported(
+    store: Store, execution_id: int, now: float, payloads: Payloads | None = None
+) -> AsyncIterator[bytes]:  # fmt: skip
+    """The file, in pieces; what is committed while it is written is not in it. `payloads`: those are to come along."""
     row = await row_of(store, execution_id)
-    yield encode(await header_of(store, row, now)) + b"\n"
+    yield encode(await header_of(store, row, now, has_payloads=payloads is not None)) + b"\n"
     seq = 0
     while seq < row.head and (rows := await store.events(row.id, seq, min(EVENTS_PER_READ, row.head - seq))):
         seq = rows[-1][0]
+        if payloads is not None:
+            payloads.look_at(event for _, event in rows)
         yield b"".join(encode(without_lease(event)) + b"\n" for _, event in rows)
+    if payloads is not None:
+        async for line in payloads.lines():
+            yield line
 
 
 def without_lease(event: Event) -> Event:
@@ -88,7 +97,7 @@ def without_lease(event: Event) -> Event:
     return msgspec.structs.replace(event, lease=A_LEASE) if event.lease else event
 
 
-async def header_of(store: Store, row: Execution, now: float) -> Header:
+async def header_of(store: Store, row: Execution, now: float, *, has_payloads: bool) -> Header:
     ended_at = None if row.ended_at is None else timestamp(row.ended_at)
     return Header(
         format=FORMAT,
@@ -98,6 +107,7 @@ async def header_of(store: Store, row: Execution, now: float) -> Header:
         execution={**listed_row(row), "sha": row.sha, "ended_at": ended_at, "digest": row.digest},
         playbooks=[playbook_of(entry) for entry in await entries_of(store, row)],
         events=row.head,
+        has_payloads=has_payloads,
     )
 
 

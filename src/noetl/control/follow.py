@@ -31,6 +31,7 @@ CHILD_DEPTH_MAX = 32
 log = logging.getLogger("noetl.control.follow")
 
 NewId = Callable[[], Awaitable[int]]
+StandIn = Callable[[ops.ChildWanted, str], list[Operation] | None]  # of a rehearsal: what comes in place of a child
 
 
 class Pump(Protocol):
@@ -53,6 +54,7 @@ class Following:
         self.set_timer: Callable[[ops.TimerSet], None] = lambda _timer: None
         self.ring: Callable[[], None] = lambda: None
         self.revoke: Callable[[Key], None] = lambda _key: None
+        self.stand_in: StandIn = lambda _wanted, _folder: None
         self._tasks: dict[asyncio.Task[None], None] = {}  # in the order they were begun: it shows when they stop
         self._reads: dict[tuple[int, int], asyncio.Future[str]] = {}  # by run: the answer to the element it is given
         self._within: dict[type[Change], Callable[[Any], Awaitable[list[Operation]]]] = {
@@ -85,6 +87,8 @@ class Following:
         if wanted.depth > CHILD_DEPTH_MAX:
             return [refused(wanted, "limit", f"children may be nested {CHILD_DEPTH_MAX} deep; does one call itself?")]
         parent = await self.intake.executions.get(wanted.key[0])
+        if (instead := self.stand_in(wanted, parent.folder)) is not None:
+            return instead
         try:
             entry = await self.catalog.find_beside(
                 str(wanted.child["path"]), version_of(wanted.child.get("version")), parent.folder
@@ -179,7 +183,7 @@ class Following:
         owner = wanted.execution_id, wanted.run
         live, before = self.intake.executions.known(wanted.execution_id), self._reads.get(owner)
         run = live.state.runs.get(wanted.run) if live else None
-        is_next = live is None or (run is not None and run.loop is not None and run.loop.next == wanted.iter)
+        is_next = live is None or (run is not None and run.loop is not None and run.loop.following == wanted.iter)
         if is_next and (before is None or before.done()):  # it may have been asked for and given in one batch
             answer = self._reads[owner] = asyncio.get_running_loop().create_future()
             answer.add_done_callback(lambda answer: self._end_read(owner, answer))

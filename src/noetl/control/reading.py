@@ -12,7 +12,7 @@ from noetl.engine.events import PlaybookProcessed, timestamp
 from noetl.errors import UnknownExecution
 from noetl.projections.progress import Progress
 from noetl.stores.contract import Entry, Execution, Store
-from noetl.stores.wanted import ALL, Wanted
+from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 
 if TYPE_CHECKING:  # a list of what is in a file must come at once
     from noetl.control.unserved import Unserved
@@ -33,6 +33,11 @@ async def row_of(store: Store, execution_id: int) -> Execution:
 async def listed(store: Store, limit: int, wanted: Wanted = ALL) -> list[dict[str, Any]]:
     """The newest executions, newest first."""
     return [listed_row(row) for row in await store.executions(limit, None, wanted)]
+
+
+async def named(store: Store, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[dict[str, Any]]:
+    """The execution of this id; if there is none, some of those whose id begins so."""
+    return [listed_row(row) for row in await store.executions_by_id(digits, limit, paths)]
 
 
 def listed_row(row: Execution) -> dict[str, Any]:

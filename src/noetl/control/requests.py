@@ -35,12 +35,30 @@ class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):
     from_step: str = ""
     is_from_failed: bool = False  # from the step whose failure no arc handled
     at: int = 0
+    is_whole: bool = False  # of a step whose loop failed: all of it anew, not only what is left to do
     set: dict[str, Any] = {}  # dotted names
     data: bytes | None = None  # another text of the playbook
     name: str = ""
     is_legacy: bool = False
     is_upstream: bool = False
     request_key: str | None = None
+
+
+def rerun_row(
+    execution_id: int,
+    status: str,
+    new: int | None = None,
+    is_new: bool = False,
+    error: dict[str, Any] | str | None = None,
+) -> dict[str, Any]:
+    """What became of one of many that were to run again: its new execution, or why there is none."""
+    return {
+        "execution_id": str(execution_id),
+        "new_execution_id": None if new is None else str(new),
+        "is_new": is_new,
+        "status": status,
+        "error": {"kind": "refused", "message": error} if isinstance(error, str) else error,
+    }
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

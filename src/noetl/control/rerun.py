@@ -1,8 +1,9 @@
 """Rerun: a new execution that keeps what another one did up to a point, and goes on from there; the old one stays.
 
 Without a point it begins anew, with the same playbook and payload. With one, the events up to there are the beginning
-of the new log: steps and iterations that had ended are not run again. Values may be changed (`ctx.…`: the context;
-others: the workload), and the playbook may be another one, as long as it can continue what was under way.
+of the new log: steps and iterations that had ended are not run again. From a step whose loop failed it goes on with
+what the loop has done (`engine.reopening`), unless all of it is asked for. Values may be changed (`ctx.…`: the context;
+others: the workload), and the playbook may be another one, as long as it can continue what was under way (`fitting`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 from noetl.control import reading
 from noetl.control.catalog import Loaded
 from noetl.control.desk import IDS_TRIED_MAX, NO_ID, PAYLOAD_BYTES_MAX, Desk, Started
+from noetl.control.fitting import refuse_misfit
 from noetl.control.live import Live
 from noetl.control.reading import EVENTS_PER_READ
 from noetl.control.requests import RerunRequest, RunRequest
@@ -36,6 +38,7 @@ from noetl.engine.events import (
     WorkflowFailing,
     WorkflowFinished,
 )
+from noetl.engine.reopening import reopened
 from noetl.engine.rows import check_signal
 from noetl.engine.state import State
 from noetl.errors import PayloadTooLarge, RequestError, Unreachable, WrongState
@@ -55,7 +58,7 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
         raise RequestError("rerun goes on from a step or from a point of the log: name one of them")
     if not any(points):
         return await _anew(desk, read_by, row, request)
-    prefix = await _prefix(desk.store, row, request)
+    prefix, reopened = await _prefix(desk.store, row, request)
     loaded, start = await _playbook(desk, row, request)
     if (existing := await desk.under_key(request.request_key, start["sha"])) is not None:
         return existing
@@ -77,6 +80,7 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
         prefix=prefix,
         workload=_bounded(merged(state.workload, changes)) if changes else None,
         patches=patches,
+        reopened=reopened,
     )
     return await _forked(desk, fork, loaded)
 
@@ -129,8 +133,8 @@ async def _anew(desk: Desk, read_by: ReadBy, row: Execution, request: RerunReque
     )
 
 
-async def _prefix(store: Store, row: Execution, request: RerunRequest) -> list[Event]:
-    """The events to keep."""
+async def _prefix(store: Store, row: Execution, request: RerunRequest) -> tuple[list[Event], int]:
+    """The events to keep; and the step run whose loop is reopened, or 0."""
     if request.at and not BEGUN_AT <= request.at <= row.head:
         raise RequestError(f"a point of the log of execution {row.id} is from {BEGUN_AT} to {row.head}")
     if row.head > EVENTS_MAX:
@@ -139,10 +143,13 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> list[E
     while page := await store.events(row.id, len(events), EVENTS_PER_READ):
         events.extend(event for _, event in page)
     step = _failed(events, row) if request.is_from_failed else request.from_step
+    reopening = reopened(events, step) if step and not request.is_whole else None
+    if reopening is not None:
+        return reopening.prefix, reopening.run
     until = whole_until(events, request.at or _before(events, step, row))
     if any(isinstance(event, WorkflowFinished) for event in events[:until]):
         raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
-    return events[:until]
+    return events[:until], 0
 
 
 def whole_until(events: list[Event], until: int) -> int:
@@ -192,23 +199,6 @@ async def _playbook(desk: Desk, row: Execution, request: RerunRequest) -> tuple[
         entry = await desk.register(asked)
         sha, path, version = entry.sha, entry.path, entry.version
     return await desk.catalog.loaded(sha, []), {"sha": sha, "path": path, "version": version}
-
-
-def refuse_misfit(loaded: Loaded, state: State) -> None:
-    """The playbook must have what is under way: the steps of tokens and runs, and the tasks that runs have come to."""
-    planned = {str(step.get("step")) for plan in state.planned for step in plan if isinstance(step, dict)}
-    steps = loaded.playbook.steps
-    wanted = {token.step for token in state.tokens.values()} | {run.step for run in state.runs.values()}
-    missing = sorted(wanted - set(steps) - planned)
-    if missing:
-        raise RequestError(f"at that point steps are under way that this playbook lacks: {', '.join(missing)}")
-    for run in state.runs.values():
-        labels = {task.label for task in steps[run.step].tasks} if run.step in steps else set()
-        lost = {job.progress.label for job in run.jobs.values() if job.progress.label} - labels
-        if labels and lost and not run.compensates:
-            raise RequestError(
-                f'at that point step "{run.step}" is at {", ".join(sorted(map(str, lost)))}, which this playbook lacks'
-            )
 
 
 def split(values: dict[str, Any]) -> tuple[list[Patch], dict[str, Any]]:

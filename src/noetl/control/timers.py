@@ -38,6 +38,11 @@ class Timers:
             self._thin_out_at = max(HEAP_MIN, 2 * len(self._heap))
 
     @property
+    def next_at(self) -> float | None:
+        """The first time that something has to end by, if anything has."""
+        return self._heap[0][0] if self._heap else None
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing that is under way has a time to end by."""
         while self._heap and not self.is_needed(self._heap[0][2]):

@@ -39,6 +39,7 @@ class Audit:
         self.open_tasks: set[tuple[int, int, str, int, int]] = set()
         self.ended: set[int] = set()
         self.loops: dict[int, int] = {}
+        self.again: set[tuple[int, int]] = set()  # iterations that a fork does once more
         self.count = 0
 
     def read(self, seq: int, event: Event) -> None:
@@ -84,9 +85,18 @@ class Audit:
 
     def _iteration_started(self, seq: int, event: facts.LoopIterationStarted) -> None:
         expected = self.loops.get(event.run, 0)
+        if (event.run, event.iter) in self.again:
+            self.again.discard((event.run, event.iter))
+            return
         if event.iter != expected:
             self.fault("I6", f"event {seq}: iteration {event.iter} began, {expected} was next")
         self.loops[event.run] = event.iter + 1
+
+    def _reopened(self, _seq: int, event: facts.LoopReopened) -> None:
+        """Of a fork: what that iteration had begun is begun again."""
+        if event.iter >= 0:
+            self.again.add((event.run, event.iter))
+            self.open_tasks = {key for key in self.open_tasks if key[:2] != (event.run, event.iter)}
 
     def _written(self, _seq: int, event: Patching) -> None:
         """I8: ctx is the fold of its patches."""
@@ -107,6 +117,7 @@ LOOKS: dict[type[Event], tuple[Callable[[Audit, int, Any], None], ...]] = {
     facts.StepCancelled: (Audit._run_ended,),
     facts.LoopIterationStarted: (Audit._iteration_started,),
     facts.LoopDone: (Audit._written,),
+    facts.LoopReopened: (Audit._reopened,),
     facts.NextEvaluated: (Audit._written,),
     facts.SignalReceived: (Audit._written,),
     facts.ExecutionForked: (Audit._written,),

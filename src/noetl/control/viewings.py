@@ -2,9 +2,8 @@
 
 Comes in: a file, and whose it is. A viewing has an id above every real one, made from the file and its owner, so that
 the same file brought again is the same viewing. Only who brought it sees it (`api.sight`), nobody acts on it, and the
-references in it open nothing: they are of another house, and anybody may have written them. `store_with_viewings` and
-`catalog_with_viewings` put viewings behind the contracts that all reading goes through. Bounded in number and bytes:
-the oldest go first.
+references in it open what the file brought along and nothing else: anybody may have written them. The functions at the
+end put viewings behind the contracts that all reading goes through. Bounded in number and bytes: the oldest go first.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import msgspec
 
 from noetl.clock import Clock
 from noetl.control.brought import Brought, brought
+from noetl.control.brought_payloads import BroughtResults, brings
 from noetl.control.catalog import Catalog, Loaded
 from noetl.control.exported import ExportedPlaybook
 from noetl.dsl.kinds import Kinds
@@ -39,7 +39,7 @@ class NotExported(ReferenceMissing):
     """What a reference in a viewing stands for."""
 
     def __init__(self) -> None:
-        ResultError.__init__(self, "this payload is kept outside the log, and an exported execution is its log alone")
+        ResultError.__init__(self, "this payload is kept outside the log, and the exported file does not have it")
 
 
 class Viewing(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,12 +217,15 @@ def catalog_with_viewings(catalog: Catalog, viewings: Viewings) -> Catalog:
     return cast("Catalog", ViewingCatalog(catalog, viewings))
 
 
-def results_without_viewings(read: ReadResult) -> ReadResult:
-    """Large results, as long as it is no viewing that names them."""
+def results_with_viewings(read: ReadResult, viewings: Viewings) -> ReadResult:
+    """Large results; those of a viewing are what its file brought along, and nothing else."""
 
     async def read_own(execution_id: int, reference: Reference) -> Readable:
-        if is_viewing(execution_id):
+        if not is_viewing(execution_id):
+            return await read(execution_id, reference)
+        found = viewings.find(execution_id)
+        if found is None or not brings(found.brought.payloads, reference):
             raise NotExported
-        return await read(execution_id, reference)
+        return BroughtResults(found.brought.payloads)
 
     return read_own

@@ -1,4 +1,4 @@
-"""Why a step of an execution ran, waited, was skipped or was passed by: each visit with the rules and arcs about it.
+"""Why a step of an execution ran, waited, was skipped, was passed by or failed: each with the rules and arcs about it.
 
 Where to look is known from `projections.visits`; what was seen there is asked again on the states of those moments.
 """
@@ -17,14 +17,15 @@ from noetl.dsl.findings import did_you_mean, listed
 from noetl.dsl.model import Playbook
 from noetl.engine.events import Event, timestamp
 from noetl.engine.explaining import explained
-from noetl.engine.explanations import ARC, Explanation
+from noetl.engine.explanations import ARC, POLICY, Explanation
 from noetl.engine.state import State
 from noetl.errors import RequestError
 from noetl.projections.progress import NOT_RUN
-from noetl.projections.visits import NOT_REACHED, REFUSED, Often, Visit
+from noetl.projections.visits import FAILED, NOT_REACHED, REFUSED, Often, Visit
 from noetl.stores.contract import Execution
 
 FIRST_MAX, LAST_MAX = 10, 40  # visits that are told
+FAILURES_MAX = 3  # of them: a loop may fail ten thousand times for one reason
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -67,6 +68,9 @@ def visits_of(history: History, playbook: Playbook, step: str) -> tuple[list[Vis
         refused = [one for one in routed if step not in one.targets]
         found += [Visit(seq=one.seq, ts=one.ts, happened=REFUSED, sent_by=(one.seq,)) for one in refused]
         total += len(refused)
+    failed = history.visits.failed.get(step, Often())
+    found += list(failed)[:FAILURES_MAX]
+    total += failed.count
     return sorted(found, key=lambda visit: visit.seq), total
 
 
@@ -90,6 +94,8 @@ def told_of(visit: Visit, step: str, looked: dict[int, Looked]) -> Told:
     senders = [looked[seq] for seq in visit.sent_by if seq in looked]
     arcs = [one for sender in senders for one in sender.said if one.place == ARC and is_about(one, step)]
     own = looked[visit.seq]
+    if visit.happened == FAILED:
+        return Told(visit=visit, event=own.event, rules=[one for one in own.said if one.place == POLICY])
     gate = [] if visit.happened == REFUSED else own.said
     return Told(visit=visit, event=own.event, senders=[one.event for one in senders], arcs=arcs, gate=gate)
 
@@ -106,7 +112,7 @@ def visit_row(told: Told, state: State) -> dict[str, Any]:
         "at": timestamp(visit.ts),
         "happened": visit.happened,
         "run": visit.run or None,
-        "verdicts": verdicts([*told.arcs, *told.gate], state),
+        "verdicts": verdicts([*told.arcs, *told.gate, *told.rules], state),
     }
 
 

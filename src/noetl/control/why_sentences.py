@@ -1,4 +1,4 @@
-"""Why a step ran or did not, in sentences: one for each visit, and one for each step that never sent it a token."""
+"""Why a step ran, failed or did not run, in sentences: for each visit, and each step that never sent it a token."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from noetl.dsl.model import Playbook
 from noetl.engine import events as facts
 from noetl.engine.events import Event
 from noetl.engine.explanations import Explanation, Seen
+from noetl.engine.policy import RETRY
 from noetl.engine.state import State
 from noetl.projections.progress import NOT_RUN
-from noetl.projections.visits import RAN, REFUSED, SKIPPED, Visit
+from noetl.projections.visits import FAILED, RAN, REFUSED, SKIPPED, Visit
 
 VALUE_CHARACTERS_MAX = 80
 READS_TOLD_MAX = 4
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """One visit: the event it is, the arcs that led to it or past it, and the rules of the gate."""
+    """One visit: its event, the arcs that led to it or past it, the rules of the gate, and of a task that failed."""
 
     visit: Visit
     event: Event
     senders: list[Event] = []
     arcs: list[Explanation] = []
     gate: list[Explanation] = []
+    rules: list[Explanation] = []
 
 
 def sentence(told: Told, playbook: Playbook, step: str) -> str:
@@ -34,6 +36,8 @@ def sentence(told: Told, playbook: Playbook, step: str) -> str:
     visit = told.visit
     if visit.happened == REFUSED:
         return f"Event {visit.seq}: {refusal(told, step)}"
+    if visit.happened == FAILED and isinstance(told.event, facts.TaskDone):
+        return f"Event {visit.seq}: {failure(told.event, told.rules)}"
     if visit.happened == RAN:
         return f"Run {visit.run} (event {visit.seq}): {entry(told, playbook, step)}"
     if visit.happened == SKIPPED and isinstance(told.event, facts.StepSkipped):
@@ -100,6 +104,22 @@ def gate(told: Told) -> str:
         return " No rule of its gate matched, which lets a token in."
     does = "lets it in" if chosen.target == "allow" else "turns it away"
     return f" Rule {chosen.index + 1} of its gate {does}{because(chosen)}."
+
+
+def failure(event: facts.TaskDone, rules: list[Explanation]) -> str:
+    """What a task failed of, and the rule that let it."""
+    error = event.error or {}
+    where = f"iteration {error['iteration']}, " if error.get("iteration") is not None else ""
+    message = str(error.get("message") or error.get("kind") or "no reason is recorded").rstrip(".")
+    chosen = next((one for one in rules if one.is_chosen), None)
+    if chosen is not None:
+        spent = ", and no attempt is left" if chosen.target == RETRY else ""
+        says = (
+            f"Rule {chosen.index + 1} of its policy (line {chosen.line}) says {chosen.target}{spent}{because(chosen)}."
+        )
+    else:
+        says = "No rule of its policy matched." if rules else "It has no rules, so an error fails it."
+    return f'{where}task "{event.task}" failed: {message}. {says}'
 
 
 def numbered(arc: Explanation) -> str:

@@ -32,6 +32,7 @@ class Checked(msgspec.Struct):
     drafts: list[Draft]
     findings: list[Finding]
     is_cut: bool = False  # there are more than FINDINGS_MAX
+    has_playbook: bool = False
 
     @property
     def is_valid(self) -> bool:
@@ -59,7 +60,7 @@ def check(
     # What stands under an anchor is met once for each alias to it: the same finding at the same place is said once.
     kept = sorted(dict.fromkeys(set_severities(findings, is_strict)), key=usefulness)
     safe = [without_shared_edits(finding, reading.shared) for finding in kept[:FINDINGS_MAX]]
-    return Checked(reading.source, drafts, safe, len(kept) >= FINDINGS_MAX)
+    return Checked(reading.source, drafts, safe, len(kept) >= FINDINGS_MAX, bool(drafts))
 
 
 def drafts_of(data: bytes | str, name: str, kinds: Kinds, *, is_legacy: bool, is_upstream: bool) -> list[Draft]:

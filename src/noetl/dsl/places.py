@@ -13,6 +13,7 @@ import msgspec
 from noetl.dsl.departures import LAYERS, kind_defaults_shape, knob_shape
 from noetl.dsl.draft import Site
 from noetl.dsl.kinds import ANY, LIST, MAPPING, Field, Kind, Kinds
+from noetl.dsl.playbook_test_shapes import PLAYBOOK_TEST, ROOT, TEST_SHAPES
 from noetl.dsl.shapes import SHAPES, Shape, mapping
 from noetl.dsl.spots import Cell, Path, Spot, cell_at
 from noetl.dsl.start_shapes import SCHEDULE, START_SHAPES, TRIGGER
@@ -33,6 +34,7 @@ PLAYBOOK_SHAPES: dict[str, Shape] = {**SHAPES, **SUGAR_SHAPES}
 ROOTS: dict[str, tuple[Table[str, Shape], str]] = {
     SCHEDULE: (START_SHAPES, "schedule"),
     TRIGGER: (START_SHAPES, "trigger"),
+    PLAYBOOK_TEST: (TEST_SHAPES, ROOT),
 }
 FIELD = "field"  # the name of what a kind declares
 

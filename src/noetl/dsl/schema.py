@@ -10,6 +10,7 @@ from typing import Any
 
 from noetl.dsl.credential_documents import CREDENTIAL, REFERENCES
 from noetl.dsl.kinds import Field, Kind, Kinds
+from noetl.dsl.playbook_test_shapes import PLAYBOOK_TEST, ROOT, TEST_SHAPES
 from noetl.dsl.shapes import SHAPES, Shape
 from noetl.dsl.start_shapes import SCHEDULE, START_SHAPES, TRIGGER
 
@@ -39,14 +40,19 @@ def schema(kinds: Kinds) -> Schema:
     root["properties"]["apiVersion"] = {"const": "noetl.io/v2", "description": SHAPES["apiVersion"].doc}
     root["properties"]["kind"] = {"const": "Playbook", "description": SHAPES["kind"].doc}
     definitions |= {"playbook": root, "credential_document": credential_document_schema()}
-    definitions |= {name: shape_schema(shape) for name, shape in START_SHAPES.items()}
+    definitions |= {name: shape_schema(shape) for name, shape in (START_SHAPES | TEST_SHAPES).items()}
     return {"$schema": DRAFT, "title": "NoETL document", **by_kind(), "$defs": definitions}
 
 
 def by_kind() -> Schema:
     """The schema of a document by what it says it is; one that does not say is read as a playbook."""
     found = reference("playbook")
-    for kind, name in ((TRIGGER, "trigger"), (SCHEDULE, "schedule"), (CREDENTIAL, "credential_document")):
+    for kind, name in (
+        (TRIGGER, "trigger"),
+        (SCHEDULE, "schedule"),
+        (PLAYBOOK_TEST, ROOT),
+        (CREDENTIAL, "credential_document"),
+    ):
         asked = {"required": ["kind"], "properties": {"kind": {"const": kind}}}
         found = {"if": asked, "then": reference(name), "else": found}
     return found

@@ -424,7 +424,7 @@ SHAPES: dict[str, Shape] = {
             "partitioning": "reserved",
         },
     ),
-    "loop.exec": choice("Spread iterations over workers, or keep them on one lease.", "local", "distributed"),
+    "loop.exec": choice("Spread iterations over workers, or keep them with one worker.", "local", "distributed"),
     "loop.reducers": Shape(
         types=(MAPPING,), where="reducers", block="4", is_open=True, items="loop.reducer", doc="ctx.key: reducer"
     ),

@@ -147,6 +147,7 @@ HANDLERS: dict[type[Event], Callable[[State, Any], None]] = {
     facts.LoopIterationFailed: loops.iteration_failed,
     facts.LoopIterationCancelled: loops.iteration_cancelled,
     facts.LoopDone: loops.loop_done,
+    facts.LoopReopened: loops.loop_reopened,
     facts.TaskStarted: tasks.task_started,
     facts.TaskDone: tasks.task_done,
     facts.TaskWaiting: tasks.task_waiting,

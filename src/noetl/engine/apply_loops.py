@@ -11,7 +11,7 @@ from noetl.engine.events import Event, Patch
 from noetl.engine.lifecycle import move
 from noetl.engine.merging import begin, finished, insert, joined
 from noetl.engine.patches import patched
-from noetl.engine.runs import add_job, end_run, outermost, write
+from noetl.engine.runs import add_job, drop_inner_runs, end_run, outermost, write
 from noetl.engine.state import STARTED, Loop, Run, State
 from noetl.errors import BrokenInvariant
 
@@ -70,12 +70,13 @@ def _inner_run(state: State, event: facts.LoopStarted) -> Run:
 def iteration_started(state: State, event: facts.LoopIterationStarted) -> None:
     run = state.runs[event.run]
     loop = _loop_of(run)
-    if event.iter != loop.next:
-        raise BrokenInvariant("I6", f"iteration {event.iter} of run {run.id} began, but {loop.next} is next")
+    if event.iter != loop.next and event.iter not in loop.again:
+        raise BrokenInvariant("I6", f"iteration {event.iter} of run {run.id} began, but {loop.following} is next")
     if len(loop.in_flight) >= loop.max_in_flight:
         raise BrokenInvariant("I7", f"run {run.id} has {len(loop.in_flight)} iterations in flight already")
-    loop.next += 1
-    loop.in_flight[event.iter] = 0
+    if event.iter == loop.next:
+        loop.next += 1
+    loop.in_flight[event.iter] = loop.again.pop(event.iter, 0)
     if event.element:
         loop.elements[event.iter] = event.element[0]
     if not loop.has_inner:
@@ -136,7 +137,12 @@ def _end_iteration(state: State, run: Run, loop: Loop, event: Event) -> Run | No
     run.jobs.pop(event.iter, None)
     if loop.elements:
         loop.elements.pop(event.iter, None)
-    return state.runs.pop(inner, None) if inner else None
+    if not inner:
+        return None
+    found = state.runs.pop(inner, None)
+    if found and found.loop and found.loop.again:
+        drop_inner_runs(state, inner)
+    return found
 
 
 def _keep_data(loop: Loop, index: int, output: facts.Envelope) -> None:
@@ -181,3 +187,28 @@ def loop_done(state: State, event: facts.LoopDone) -> None:
         return
     write(state, run, event.patches)
     end_run(state, event, event.output, None)
+
+
+def loop_reopened(state: State, event: facts.LoopReopened) -> None:
+    run = state.runs[event.run]
+    loop = _loop_of(run)
+    run.phase = move(run, event)
+    if event.iter >= 0:
+        _put_back(run, loop, event.iter)
+        return
+    if run.deadline_at:
+        run.deadline_at += event.ts - run.scheduled_at
+    run.scheduled_at = run.started_at = event.ts  # what it may take, it may take from here on
+    run.ctx, loop.ctx = patched(run.ctx, event.patches, "ctx"), patched(loop.ctx, event.patches, "ctx")
+    loop.max_in_flight = event.max_in_flight or loop.max_in_flight
+    loop.again = dict(sorted(loop.again.items()))
+
+
+def _put_back(run: Run, loop: Loop, index: int) -> None:
+    """Out of flight, to what is still to do; an inner loop stays as far as it is."""
+    if index not in loop.in_flight:
+        raise BrokenInvariant("I6", f"iteration {index} of run {run.id} is reopened, but not in flight")
+    inner = loop.again[index] = loop.in_flight.pop(index)
+    run.jobs.pop(index, None)
+    if not inner:
+        loop.elements.pop(index, None)

@@ -45,6 +45,7 @@ class Fork(Start, frozen=True, kw_only=True):
     prefix: list[Event]
     workload: dict[str, Data] | None = None  # None: that of the source
     patches: list[Patch] = []
+    reopened: int = 0  # the step run whose loop goes on with the iterations that are done (`engine.reopening`)
 
 
 class Report(Operation, frozen=True, kw_only=True):
@@ -189,7 +190,7 @@ class JobAdded(Change, frozen=True, kw_only=True):
     key: Key
     pool: str = ""
     priority: int = 0
-    group: int = 0  # of a local loop: its run; all its jobs go to one lease
+    group: int = 0  # of a local loop: its run; all its jobs go to one worker
 
 
 class JobGone(Change, frozen=True, kw_only=True):

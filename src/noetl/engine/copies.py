@@ -48,7 +48,8 @@ def _copy_of_job(job: Job) -> Job:
 
 def _copy_of_loop(loop: Loop) -> Loop:
     made = _shallow(loop)
-    made.in_flight, made.elements, made.data = dict(loop.in_flight), dict(loop.elements), dict(loop.data)
+    made.in_flight, made.again = dict(loop.in_flight), dict(loop.again)
+    made.elements, made.data = dict(loop.elements), dict(loop.data)
     made.stretches = {start: _shallow(stretch) for start, stretch in loop.stretches.items()}
     made.starts = dict(loop.starts)
     return made

@@ -25,6 +25,7 @@ from noetl.engine.net import Net
 from noetl.engine.reported import check_reported
 from noetl.engine.routing import fail_step, leave_planner, route
 from noetl.engine.rows import payload_bytes_max
+from noetl.engine.runs import is_put_by
 from noetl.engine.state import INCIDENT, RUNNING, WAITING, Run, State
 from noetl.errors import BrokenInvariant
 
@@ -240,6 +241,8 @@ def _fork(decision: Decision, op: ops.Fork) -> None:
     )
     if op.workload is not None:
         decision.state.workload = op.workload  # the same, or what the reference stands for
+    if op.reopened:
+        looping.go_on(decision, decision.state.runs[op.reopened], op.patches)
     _take_up(decision)
 
 
@@ -269,6 +272,8 @@ def _recover_run(decision: Decision, run: Run) -> None:
     elif run.has_loop and run.phase == "started" and run.loop is None:
         looping.reopen(decision, run)
     elif run.loop:
+        if is_put_by(decision.state, run):
+            return  # its iteration takes it up
         looping.reopen_inner(decision, run)
         looping.fill(decision, run)
         if not run.loop.is_spilled:

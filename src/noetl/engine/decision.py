@@ -35,6 +35,7 @@ QUIET: frozenset[type[Event]] = frozenset(  # they make and take no token and en
         facts.LoopIterationDone,
         facts.LoopIterationFailed,
         facts.LoopIterationCancelled,
+        facts.LoopReopened,
     )
 )
 

@@ -21,6 +21,7 @@ from noetl.engine.commands import (
     TimerSet,
 )
 from noetl.engine.events import Event
+from noetl.engine.runs import is_put_by
 from noetl.engine.state import INCIDENT, Job, Run, State
 from noetl.traceparent import attempt_span_id
 
@@ -78,7 +79,7 @@ def added(state: State, run: Run, index: int) -> JobAdded:
 
 
 def group(state: State, run: Run) -> int:
-    """LP-05: the jobs of a local loop stay on one lease: that of its outermost local run."""
+    """LP-05: the jobs of a local loop stay with one worker: whoever holds its outermost local run."""
     if not run.parent_run:
         return run.id if run.loop and run.loop.is_local else 0
     found = 0
@@ -152,5 +153,5 @@ def _timers(state: State, run: Run) -> Iterator[Change]:
 
 def _loop_pending(state: State, run: Run) -> Iterator[Change]:
     loop = run.loop
-    if loop is not None and loop.is_over and loop.is_spilled:
+    if loop is not None and loop.is_over and loop.is_spilled and not is_put_by(state, run):
         yield ListWanted(execution_id=state.execution_id, run=run.id)

@@ -282,6 +282,17 @@ class LoopDone(Event, frozen=True, kw_only=True, tag="loop.done"):
     error: dict[str, Data] | None = None
 
 
+class LoopReopened(Event, frozen=True, kw_only=True, tag="loop.reopened"):
+    """In a fork: an iteration that had failed or was cancelled is to be done again, and those that are done are kept.
+
+    With an `iter` it stands where the source's log has the end of that iteration; without one the loop itself goes on:
+    an inner one where its end was, all of them after `execution.forked`.
+    """
+
+    max_in_flight: int = 0  # that of the text it goes on with; 0: as it was
+    patches: list[Patch] = []  # the fork's, for what its iterations see of ctx
+
+
 # --- tasks -----------------------------------------------------------------------------------------------------------
 
 
@@ -350,6 +361,7 @@ EVENTS: tuple[type[Event], ...] = (
     LoopIterationFailed,
     LoopIterationCancelled,
     LoopDone,
+    LoopReopened,
     TaskStarted,
     TaskDone,
     TaskWaiting,
@@ -384,6 +396,7 @@ AnyEvent = (
     | LoopIterationFailed
     | LoopIterationCancelled
     | LoopDone
+    | LoopReopened
     | TaskStarted
     | TaskDone
     | TaskWaiting

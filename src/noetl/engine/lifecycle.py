@@ -16,6 +16,7 @@ RUN_MOVES: dict[tuple[str, type[Event]], str] = {
     (STARTED, facts.StepFailed): ENDED,
     (STARTED, facts.StepCancelled): ENDED,
     (STARTED, facts.LoopDone): ENDED,
+    (STARTED, facts.LoopReopened): STARTED,
     (ENDED, facts.StepCancelled): ENDED,  # a planner whose plan is being checked
     (ENDED, facts.NextEvaluated): ENDED,
 }

@@ -20,6 +20,7 @@ from noetl.engine import scopes, views
 from noetl.engine.collections import around, collection_of, encode
 from noetl.engine.commands import Counted, CountWanted, ElementRead, ElementWanted, MoreWanted
 from noetl.engine.decision import Decision
+from noetl.engine.events import Patch
 from noetl.engine.loop_ends import finish
 from noetl.engine.routing import fail_step
 from noetl.engine.rows import payload_bytes_max
@@ -105,7 +106,6 @@ def collection_scope(decision: Decision, top: Run, loop: LoopModel, spot: Spot) 
 def start(decision: Decision, loop: LoopModel, spot: Spot, collection: dict[str, Any]) -> None:
     """The collection is known: the loop begins."""
     step = decision.step(_top(decision, spot))
-    in_flight = (loop.max_in_flight or WINDOW_MAX) if loop.is_parallel else 1
     decision.emit(
         facts.LoopStarted(
             ts=decision.now,
@@ -113,7 +113,7 @@ def start(decision: Decision, loop: LoopModel, spot: Spot, collection: dict[str,
             step=step.name,
             iterator=loop.iterator,
             is_parallel=loop.is_parallel,
-            max_in_flight=min(in_flight, WINDOW_MAX),
+            max_in_flight=window_of(loop),
             is_local=not loop.is_distributed,
             is_best_effort=step.is_best_effort,
             is_held=is_held(step),
@@ -163,29 +163,33 @@ def fill(decision: Decision, run: Run) -> None:
     """Start as many iterations as the window allows."""
     model = model_of(decision, run)
     while run.loop and has_room(run.loop) and len(decision.events) <= EVENTS_MAX:
-        if model.inner and run.loop.ref:
-            index = run.loop.next
+        index = run.loop.following
+        assert index is not None  # noqa: S101 - there is room for one
+        if model.inner and run.loop.ref and not run.loop.again.get(index):
             decision.after(ElementWanted(execution_id=decision.state.execution_id, run=run.id, iter=index))
             return
-        _start_iteration(decision, run, run.loop.next, model.inner)
+        _start_iteration(decision, run, index, model.inner)
     if run.loop and has_room(run.loop):
         decision.after(MoreWanted(execution_id=decision.state.execution_id, run=run.id))
 
 
 def has_room(loop: Loop) -> bool:
     """Whether another iteration may start."""
-    return not loop.is_closed and loop.next < loop.count and len(loop.in_flight) < loop.max_in_flight
+    return not loop.is_closed and loop.following is not None and len(loop.in_flight) < loop.max_in_flight
 
 
 def _start_iteration(decision: Decision, run: Run, index: int, inner: LoopModel | None, *element: Any) -> None:
     decision.emit(facts.LoopIterationStarted(ts=decision.now, run=run.id, iter=index, element=list(element)))
-    if inner:
+    kept = run.loop.in_flight[index] if run.loop else 0
+    if kept:  # of a fork: its inner loop goes on where it was
+        decision.look_at(decision.state.runs[kept])
+    elif inner:
         _open(decision, inner, Spot(decision.state.last_run + 1, run, index))
 
 
 def element_read(decision: Decision, run: Run, op: ElementRead) -> None:
     """The element of a stored list is here: its iteration begins."""
-    if run.loop is None or op.iter != run.loop.next or not has_room(run.loop):
+    if run.loop is None or op.iter != run.loop.following or not has_room(run.loop):
         return
     error = op.error or _oversize(decision, run, op.element)
     if error:
@@ -215,6 +219,23 @@ def reopen_inner(decision: Decision, run: Run) -> None:
     for index, inner_run in list(run.loop.in_flight.items()) if run.loop and inner else ():
         if not inner_run and inner:
             _open(decision, inner, Spot(decision.state.last_run + 1, run, index))
+
+
+def go_on(decision: Decision, run: Run, patches: list[Patch]) -> None:
+    """Reopen the loop of a fork, and those inside: with the window of this text, and what its values were set to."""
+    model = model_of(decision, run)
+    for index, job in list(run.jobs.items()):
+        if job.progress.is_failed:  # recorded, but not what became of its iteration
+            decision.emit(facts.LoopReopened(ts=decision.now, run=run.id, iter=index))
+    window = window_of(model)
+    decision.emit(facts.LoopReopened(ts=decision.now, run=run.id, max_in_flight=window, patches=patches))
+    for inner in [one for one in decision.state.runs.values() if one.parent_run == run.id]:
+        go_on(decision, inner, patches)
+
+
+def window_of(loop: LoopModel) -> int:
+    """How many iterations may be in flight."""
+    return min((loop.max_in_flight or WINDOW_MAX) if loop.is_parallel else 1, WINDOW_MAX)
 
 
 def tend(decision: Decision) -> None:

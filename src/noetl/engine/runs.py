@@ -18,6 +18,16 @@ def outermost(state: State, run: Run) -> Run:
     return run
 
 
+def is_put_by(state: State, run: Run) -> bool:
+    """Whether it is an inner loop of an iteration that waits to be done again."""
+    while run.parent_run:
+        outer = state.runs[run.parent_run]
+        if outer.loop is not None and run.parent_iter in outer.loop.again:
+            return True
+        run = outer
+    return False
+
+
 def add_job(run: Run, index: int, ctx: dict[str, Any], step: dict[str, Any]) -> None:
     run.jobs[index] = Job(progress=Progress(ctx=ctx, step=step), pool=run.pool, priority=run.priority)
 

@@ -76,7 +76,7 @@ class Job(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Loop(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A loop under way: iterations are started in index order, so finished = [0, next) - in_flight."""
+    """A loop under way: iterations are started in index order, so finished = [0, next) - in_flight - again."""
 
     count: int
     items: list[Data] | None = None
@@ -92,6 +92,7 @@ class Loop(msgspec.Struct, kw_only=True, omit_defaults=True):
     reducers: dict[str, str] = {}
     next: int = 0
     in_flight: dict[int, int] = {}  # index → the run of its inner loop, or 0
+    again: dict[int, int] = {}  # of a fork: those to be done once more, each with its inner loop or 0
     elements: dict[int, Data] = {}  # of iterations in flight, where inner loops are made from a stored list
     done: int = 0
     failed: int = 0
@@ -108,7 +109,14 @@ class Loop(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @property
     def is_over(self) -> bool:
-        return not self.in_flight and (self.is_closed or self.next >= self.count)
+        return not self.in_flight and (self.is_closed or self.following is None)
+
+    @property
+    def following(self) -> int | None:
+        """The iteration that is started next, if any is left."""
+        if self.again:
+            return next(iter(self.again))
+        return self.next if self.next < self.count else None
 
     def folds(self) -> dict[str, Fold]:
         """What all iterations wrote, once they have ended."""

@@ -28,7 +28,9 @@ ROOM = "token"
 PREFIX = "noetl_"
 TOKEN = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 ID_CHARS = 12  # of the hash: enough to name a token by, useless to open anything with
-ID = re.compile(rf"[0-9a-f]{{{ID_CHARS},64}}")
+ID_CHARS_MIN = 4  # that a person may type, if no other token begins so
+ID = re.compile(rf"[0-9a-f]{{{ID_CHARS_MIN},64}}")
+CANDIDATES_MAX = 5
 PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}")
 POOL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LABEL_CHARS_MAX = 100
@@ -154,17 +156,18 @@ class Tokens:
         """The one token whose hash begins so. The hash sorts right after its own beginning."""
         if not ID.fullmatch(token_id):
             raise RequestError(
-                f"a token is named by its id, {ID_CHARS} hexadecimal digits or more of those that `noetl token list` "
-                "shows, never by itself"
+                f"a token is named by the id that `noetl token list` shows, or its first {ID_CHARS_MIN} hexadecimal "
+                "digits or more, never by itself"
             )
         if len(token_id) == len(digest_of("")):
             exact = await self.records.record(ROOM, token_id)
             found = [exact] if exact else []
         else:
-            following = await self.records.records(ROOM, token_id, 2)
+            following = await self.records.records(ROOM, token_id, CANDIDATES_MAX)
             found = [record for record in following if record.name.startswith(token_id)]
         if len(found) != 1:
-            why = "there is no token with this id" if not found else "several tokens begin so: give more digits"
+            several = ", ".join(record.name[:ID_CHARS] for record in found)
+            why = f"several tokens begin so, {several}: type more digits" if found else "there is no token with this id"
             raise UnknownToken(f"{token_id}: {why}; `noetl token list` names those there are")
         return found[0]
 

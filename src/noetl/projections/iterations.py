@@ -1,8 +1,8 @@
 """The iterations of loops, by index: when each began and ended, how, and how many attempts it took.
 
 Comes in: the events of one log, in order. An iteration is four places in arrays, 21 bytes; those that have not begun
-are none. Iterations begin in order (I6), so a place is an index. Bounded: of more than ITERATIONS_MAX the first of each
-loop are kept, and all are counted.
+are none. Iterations begin in order (I6), so a place is an index; those that a fork does again keep theirs. Bounded: of
+more than ITERATIONS_MAX the first of each loop are kept, and all are counted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from noetl.engine.events import (
     LoopIterationDone,
     LoopIterationFailed,
     LoopIterationStarted,
+    LoopReopened,
     LoopStarted,
     TaskStarted,
 )
@@ -87,8 +88,8 @@ class Loop:
         return Iteration(
             index,
             status,
-            self.started[index],
-            None if status == IN_FLIGHT else self.ended[index],
+            None if status == NOT_STARTED else self.started[index],
+            None if status in (IN_FLIGHT, NOT_STARTED) else self.ended[index],
             self.attempts[index],
             self.errors.get(index, 0),
             self.inner_runs.get(index, 0),
@@ -120,6 +121,9 @@ class Iterations:
         if loop is None:
             return
         loop.counts[IN_FLIGHT] += 1
+        if event.iter < len(loop.statuses):
+            loop.statuses[event.iter], loop.started[event.iter] = IN_FLIGHT, event.ts
+            return
         if event.iter != len(loop.statuses) or self._kept >= ITERATIONS_MAX:
             return
         self._kept += 1
@@ -145,6 +149,15 @@ class Iterations:
 
     def cancelled(self, _seq: int, event: LoopIterationCancelled) -> None:
         self._end(event, CANCELLED)
+
+    def reopened(self, _seq: int, event: LoopReopened) -> None:
+        """Of a fork: it is to be done again."""
+        loop = self.loops.get(event.run)
+        if loop is None or event.iter < 0:
+            return
+        loop.counts[IN_FLIGHT] -= 1
+        if event.iter < len(loop.statuses):
+            loop.statuses[event.iter] = NOT_STARTED
 
     def cut_runs(self, runs: Iterable[int], ts: float) -> None:
         """Runs have ended, and with them what was in flight in their loops."""

@@ -31,6 +31,7 @@ SORTS: dict[type[Event], str] = {
     facts.PlaybookCancelRequested: SIGNAL,
     facts.LoopStarted: LOOP,
     facts.LoopDone: LOOP,
+    facts.LoopReopened: LOOP,
     facts.PlaybookExecutionRequested: EXECUTION,
     facts.WorkflowStarted: EXECUTION,
     facts.WorkflowExtended: EXECUTION,

@@ -31,7 +31,10 @@ from noetl.projections.words import Words
 
 Take = Callable[[int, Any], None]
 ENDS = (facts.StepDone, facts.StepFailed, facts.StepCancelled, facts.LoopDone)
-ITERATION_ENDS = (facts.LoopIterationDone, facts.LoopIterationFailed, facts.LoopIterationCancelled)
+ITERATION_ENDS = (
+    *(facts.LoopIterationDone, facts.LoopIterationFailed, facts.LoopIterationCancelled),
+    facts.LoopReopened,  # of a fork: it did not end there, nor did what it had under way
+)
 LEDGER_BYTES = 20_000
 
 
@@ -97,6 +100,7 @@ class Ledger:
         yield facts.LoopIterationDone, self.iterations.done
         yield facts.LoopIterationFailed, self.iterations.failed
         yield facts.LoopIterationCancelled, self.iterations.cancelled
+        yield facts.LoopReopened, self.iterations.reopened
         yield facts.WorkflowStarted, self.runs.enter
         yield facts.NextEvaluated, self.runs.route
         yield facts.StepSkipped, self.runs.retire

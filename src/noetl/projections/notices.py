@@ -19,6 +19,7 @@ from noetl.engine.events import (
     ExecutionRecovered,
     LoopDone,
     LoopIterationFailed,
+    LoopReopened,
     LoopStarted,
     PlaybookCancelRequested,
     SignalReceived,
@@ -39,6 +40,7 @@ from noetl.projections.runs import Run
 What = Literal[
     "started",
     "loop",
+    "reopened",
     "done",
     "failed",
     "cancelled",
@@ -97,6 +99,14 @@ def began(_progress: Progress, event: StepScheduled) -> Notice:
 
 def loop_began(_progress: Progress, event: LoopStarted) -> Notice | None:
     return None if event.parent_run else Notice(what="loop", step=event.step, total=event.count)
+
+
+def reopened(progress: Progress, event: LoopReopened) -> Notice | None:
+    """Of a step's loop, once; what is said of its iterations is said by their ends."""
+    run = progress.runs.run(event.run)
+    if run is None or run.id != event.run or event.iter >= 0 or run.loop is None:
+        return None
+    return Notice(what="reopened", step=run.step, total=run.loop.total, done=run.loop.done)
 
 
 def ended(what: What) -> Callable[[Progress, Any], Notice | None]:
@@ -198,6 +208,7 @@ def said(what: What, text: Callable[[Any], str] = lambda _: "") -> Callable[[Pro
 MAKERS: dict[type[Event], Callable[[Progress, Any], Notice | None]] = {
     StepScheduled: began,
     LoopStarted: loop_began,
+    LoopReopened: reopened,
     StepDone: ended("done"),
     LoopDone: ended("done"),
     StepCancelled: ended("cancelled"),

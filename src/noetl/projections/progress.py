@@ -89,6 +89,7 @@ class Progress:
         self.path = ""
         self.version = 0
         self.parent_execution_id: int | None = None
+        self.forked_from: tuple[int, int] | None = None  # whose log it begins with, and how many events
         self.requested_at: float | None = None
         self.ended_at: float | None = None
         self.seq = 0  # how many events were taken in
@@ -218,6 +219,7 @@ def requested(progress: Progress, event: PlaybookExecutionRequested) -> None:
 def forked(progress: Progress, event: ExecutionForked) -> None:
     """As in `engine.apply`: what went before is another's, and this one is nobody's child."""
     progress.path, progress.version, progress.parent_execution_id = event.path, event.version, None
+    progress.forked_from = event.source_execution_id, event.source_seq
     progress.ctx, progress.incident = folded(progress.ctx, event.patches), ""
     if event.workload is not None or event.ref is not None:
         progress.workload = event.workload or {}

@@ -20,6 +20,7 @@ from noetl.engine.events import (
     LoopIterationDone,
     LoopIterationFailed,
     LoopIterationStarted,
+    LoopReopened,
     LoopStarted,
     StepCancelled,
     StepDone,
@@ -186,6 +187,14 @@ def iteration_ended(runs: Runs, place: Place, event: Event) -> None:
         note_failure(place.run, event, event.error)
 
 
+def reopened(runs: Runs, place: Place, event: LoopReopened) -> None:
+    """Of a fork: an iteration is to be done again, or the loop goes on; what ended it before does not count."""
+    if event.iter >= 0:
+        iteration_ended(runs, place, event)
+    run = place.run
+    run.error, run.failed_task, run.failed_iteration = None, "", -1
+
+
 def task_started(runs: Runs, place: Place, event: TaskStarted) -> None:
     runs.current[event.run, event.iter] = Current(place.run, event.task, False)
     counts = task_counts(place.run, event.task)
@@ -240,6 +249,7 @@ CHANGES: dict[type[Event], Callable[[Runs, Place, Any], None]] = {
     LoopIterationDone: iteration_ended,
     LoopIterationFailed: iteration_ended,
     LoopIterationCancelled: iteration_ended,
+    LoopReopened: reopened,
     TaskStarted: task_started,
     TaskDone: task_done,
     TaskWaiting: task_waiting,

@@ -24,6 +24,11 @@ def loop(notice: Notice) -> str:
     return plural(notice.total, "iteration")
 
 
+def reopened(notice: Notice) -> str:
+    left = f"{notice.total - notice.done:,} of {notice.total:,} to do"
+    return f"keeps {plural(notice.done, 'finished iteration')}, {left}; --whole runs them again"
+
+
 def done(notice: Notice) -> str:
     what = "undone" if notice.is_compensation else "done"
     return f"{what} in {duration(notice.seconds)}{details(notice)}"
@@ -103,6 +108,7 @@ def incident(notice: Notice) -> str:
 SENTENCES: dict[What, Callable[[Notice], str]] = {
     "started": started,
     "loop": loop,
+    "reopened": reopened,
     "done": done,
     "failed": failed,
     "cancelled": cancelled,

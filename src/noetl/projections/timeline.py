@@ -63,6 +63,7 @@ def show(execution_id: int, progress: Progress, timeline: Timeline) -> dict[str,
         "ended_at": moment(progress.ended_at),
         "duration_ms": progress.duration_ms,
         "parent_execution_id": None if progress.parent_execution_id is None else str(progress.parent_execution_id),
+        "forked_from": forked_from(progress),
         "events": progress.seq,
         "error": error_of(progress),
         "output": whole(progress.output),
@@ -75,6 +76,14 @@ def show(execution_id: int, progress: Progress, timeline: Timeline) -> dict[str,
             for one in progress.waiting.values()
         ],
     }
+
+
+def forked_from(progress: Progress) -> dict[str, Any] | None:
+    """Of a rerun: whose log it begins with, and how many events of it."""
+    if progress.forked_from is None:
+        return None
+    source, seq = progress.forked_from
+    return {"execution_id": str(source), "seq": seq}
 
 
 def moment(seconds: float | None) -> str | None:

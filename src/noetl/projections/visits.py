@@ -1,4 +1,4 @@
-"""Which events tell why a step ran, waited, was skipped or was passed by: where in the log to look.
+"""Which events tell why a step ran, waited, was skipped, was passed by or failed: where in the log to look.
 
 Fed in order, each event once. Of a step that was visited often the first and the last visits are kept, and the number
 of all. A token is followed from the arcs that made it to the run that took it.
@@ -17,6 +17,7 @@ from noetl.engine.events import Event
 
 FIRST_MAX, LAST_MAX = 10, 40
 RAN, WAITED, SKIPPED, REFUSED, NOT_REACHED = "ran", "waited", "skipped", "refused", "not_reached"
+FAILED = "failed"
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,7 @@ class Visits:
     def __init__(self) -> None:
         self.of_steps: dict[str, Often] = {}
         self.routed: dict[str, Often] = {}  # by the step whose arcs they are
+        self.failed: dict[str, Often] = {}  # tasks that ended their pipeline badly, by step
         self._tokens: dict[int, int] = {}  # of tokens that wait: the event that made them
         self._last_token = 0
 
@@ -91,6 +93,12 @@ class Visits:
         sent_by = (self._tokens.pop(event.token, 0),)
         self._add(event.step, Visit(seq=seq, ts=event.ts, happened=SKIPPED, sent_by=sent_by))
 
+    def _task_done(self, seq: int, event: facts.TaskDone) -> None:
+        step = event.error.get("step") if event.do == "fail" and event.error else None
+        if isinstance(step, str):
+            visit = Visit(seq=seq, ts=event.ts, happened=FAILED, run=event.run)
+            self.failed.setdefault(step, Often()).add(visit)
+
     def _evaluated(self, seq: int, event: facts.NextEvaluated) -> None:
         targets = frozenset(one.step for one in event.fired if not one.is_duplicate)
         routed = Routed(seq=seq, ts=event.ts, run=event.run, targets=targets)
@@ -106,5 +114,6 @@ LOOKS: dict[type[Event], Any] = {
     facts.StepScheduled: Visits._scheduled,
     facts.StepWaiting: Visits._waiting,
     facts.StepSkipped: Visits._skipped,
+    facts.TaskDone: Visits._task_done,
     facts.NextEvaluated: Visits._evaluated,
 }

@@ -19,6 +19,14 @@ LEASE_BITS = 32
 Group = tuple[int, int]  # execution and the run of its local loop
 
 
+class Holder(msgspec.Struct):
+    """Who has a local loop: all its jobs go there (LP-05), each under a number of its own, as everywhere."""
+
+    worker: str
+    jobs: int = 0
+    until: float = 0.0  # with no job in hand it keeps the loop so long, for the iterations that follow
+
+
 class Entry(msgspec.Struct):
     """One job."""
 
@@ -29,12 +37,12 @@ class Entry(msgspec.Struct):
     order: int = 0
     state: int = READY
     lease: int = 0
-    lease_before: int = 0  # that of the last delivery, also when the job is with nobody
     deliveries: int = 0
     last_report: int = 0
     worker: str = ""
     until: float = 0.0
     ready_since: float = 0.0
+    holder: Holder | None = None  # of the local loop, while the job is with it
 
 
 class PoolState(NamedTuple):
@@ -45,15 +53,6 @@ class PoolState(NamedTuple):
     leased: int
     parked: int
     oldest_wait_seconds: float
-
-
-class Holder(msgspec.Struct):
-    """Who has a local loop: all its jobs go there, under one lease (LP-05)."""
-
-    worker: str
-    lease: int
-    jobs: int = 0
-    until: float = 0.0  # with no job in hand it keeps the loop so long, for the iterations that follow
 
 
 class MemoryQueue:
@@ -113,9 +112,8 @@ class MemoryQueue:
 
     def _leave(self, entry: Entry, now: float) -> None:
         """The job is no longer with its worker."""
-        holder = self._holders.get(entry.group) if entry.group and entry.worker else None
-        entry.worker = ""
-        if holder and holder.lease == entry.lease:
+        holder, entry.holder, entry.worker = entry.holder, None, ""
+        if holder is not None:
             holder.jobs -= 1
             holder.until = now + self.lease_seconds
 
@@ -172,21 +170,18 @@ class MemoryQueue:
         return holder is None or holder.worker == worker
 
     def _lease(self, worker: str, entry: Entry, now: float) -> Claim:
-        entry.lease = entry.lease_before = self._lease_number(worker, entry)
+        entry.lease = next(self._leases)
         entry.deliveries += 1
         entry.last_report, entry.worker = 0, worker
+        entry.holder = self._hold(worker, entry.group) if entry.group else None
         self._move(entry, LEASED)
         entry.until = now + self.lease_seconds
         return Claim(key=entry.key, lease=entry.lease, deliveries=entry.deliveries)
 
-    def _lease_number(self, worker: str, entry: Entry) -> int:
-        if entry.group is None:
-            return next(self._leases)
-        holder = self._holders.get(entry.group)
-        if holder is None or holder.lease == entry.lease_before:  # a job never has the same lease twice
-            holder = self._holders[entry.group] = Holder(worker, next(self._leases))
+    def _hold(self, worker: str, group: Group) -> Holder:
+        holder = self._holders.setdefault(group, Holder(worker))
         holder.jobs += 1
-        return holder.lease
+        return holder
 
     def judge(self, report: Report) -> str:
         entry = self._jobs.get(report.key)

@@ -12,10 +12,10 @@ keychain   credentials                                   tokens     tokens
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from noetl.config import Settings
 from noetl.errors import RequestError
@@ -60,6 +60,17 @@ def rerun(
     from noetl.remote import watching
 
     return watching.rerun(settings, request, observer)
+
+
+def rerun_all(
+    settings: Settings,
+    requests: Sequence[RerunRequest],
+    tell: Callable[[dict[str, Any]], None],
+    wait_seconds: float = 0.0,  # noqa: ARG001 - as above
+) -> bool:
+    from noetl.remote import rerunning
+
+    return rerunning.rerun_all(settings, requests, tell)
 
 
 def cancel(settings: Settings, execution_id: int, reason: str) -> dict[str, Any]:
@@ -113,6 +124,11 @@ def list_executions(settings: Settings, limit: int, filters: Mapping[str, Any] =
         return list(_rows(line, EXECUTIONS, "executions", limit, **query))
 
 
+def named(settings: Settings, digits: str, limit: int) -> list[dict[str, Any]]:
+    with closing(open_line(settings)) as line:
+        return list(_rows(line, EXECUTIONS, "executions", limit, id=digits))
+
+
 def _as_asked(value: Any) -> Any:
     """A value of a filter, as a query has it."""
     if isinstance(value, bool):
@@ -157,17 +173,18 @@ def follow(settings: Settings, execution_id: int, after: int = 0) -> Iterator[di
         yield from followed(line, execution_id, after)
 
 
-def export(settings: Settings, execution_id: int) -> ExportedFile:
+def export(settings: Settings, execution_id: int, payload_bytes_max: int | None = None) -> ExportedFile:
     from noetl.control.exported import ExportedFile
 
     line = open_line(settings)
-    name, pieces = line.download(f"{EXECUTIONS}/{execution_id}/export", f"execution-{execution_id}.noetl")
+    wanted = "" if payload_bytes_max is None else f"?payload_bytes_max={payload_bytes_max}"
+    name, pieces = line.download(f"{EXECUTIONS}/{execution_id}/export{wanted}", f"execution-{execution_id}.noetl")
     return ExportedFile(name, pieces)
 
 
 def import_file(
     settings: Settings,
-    data: bytes,  # noqa: ARG001 - as `noetl.server` has it
+    file: BinaryIO,  # noqa: ARG001 - as `noetl.server` has it
     wait_seconds: float = 0.0,  # noqa: ARG001
 ) -> NoReturn:
     """Refused."""
@@ -187,6 +204,10 @@ def verify(settings: Settings, execution_id: int) -> dict[str, Any]:
 
 def why(settings: Settings, execution_id: int, step: str) -> dict[str, Any]:
     return _got(settings, f"{EXECUTIONS}/{execution_id}/why", step=step)
+
+
+def diff(settings: Settings, before: int, after: int) -> dict[str, Any]:
+    return _got(settings, f"{EXECUTIONS}/{before}/diff", other=str(after))
 
 
 def evaluate(

@@ -47,23 +47,28 @@ def run(settings: Settings, request: RunRequest, observer: Observer) -> RunResul
         execution_id = int(started["execution_id"])
         name = _name_of(line, started["path"], started["version"])
         observer.started(execution_id, name, started["path"], [])
-        return _watched(line, execution_id, observer, Progress())
+        return watched(line, execution_id, observer, Progress())
 
 
 def rerun(settings: Settings, request: RerunRequest, observer: Observer) -> RunResult:
     """Run an execution again from a point of its log, on the server."""
-    text = RunRequest(
-        data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream
-    )
     with closing(open_line(settings)) as line:
-        try:
-            path = f"/api/v1/executions/{request.execution_id}/rerun"
-            started = _start(line, path, request.request_key, _rerun_body_of(settings, request, text))
-        except Refused as refused:
-            raise local_refusal(settings, text, refused) from None
+        started = ask_for_rerun(settings, line, request)
         execution_id = int(started["execution_id"])
         name = _name_of(line, started["path"], started["version"])
         return _gone_on_with(line, execution_id, name, started["path"], observer)
+
+
+def ask_for_rerun(settings: Settings, line: Line, request: RerunRequest) -> dict[str, Any]:
+    """Have an execution run again; nobody watches it yet."""
+    text = RunRequest(
+        data=request.data, name=request.name, is_legacy=request.is_legacy, is_upstream=request.is_upstream
+    )
+    try:
+        path = f"/api/v1/executions/{request.execution_id}/rerun"
+        return _start(line, path, request.request_key, _rerun_body_of(settings, request, text))
+    except Refused as refused:
+        raise local_refusal(settings, text, refused) from None
 
 
 def _rerun_body_of(settings: Settings, request: RerunRequest, text: RunRequest) -> dict[str, Any]:
@@ -74,6 +79,8 @@ def _rerun_body_of(settings: Settings, request: RerunRequest, text: RunRequest) 
         body["at"] = request.at
     if request.is_from_failed:
         body["from_failed"] = True
+    if request.is_whole:
+        body["whole"] = True
     if request.data is None:
         return body
     flags = {"is_legacy": request.is_legacy, "is_upstream": request.is_upstream}
@@ -141,13 +148,13 @@ def _gone_on_with(
     observer.started(execution_id, name, path, [], so_far)
     if is_asked:
         line.post(f"/api/v1/executions/{execution_id}/resume", {})
-    return _watched(line, execution_id, observer, progress)
+    return watched(line, execution_id, observer, progress)
 
 
 # --- watching --------------------------------------------------------------------------------------------------------
 
 
-def _watched(line: Line, execution_id: int, observer: Observer, progress: Progress) -> RunResult:
+def watched(line: Line, execution_id: int, observer: Observer, progress: Progress) -> RunResult:
     """Tell an observer what happens until the execution has ended, waits or is left alone."""
     extra: dict[str, Any] = {}
     try:

@@ -39,6 +39,9 @@ from noetl.tools.contract import Call, Results
 MESSAGE_CHARACTERS_MAX = 2_000
 GAVE_UP = failure("exception", "the tool failed: it gave up as if it had been cancelled, which nobody did")
 
+# A rule of a workbook's task has decided, which no event says: the execution, the task's label, the rule's index.
+CalledVerdict = Callable[[int, str, int], None]
+
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that was asked: what it gave at once, or what is to be waited for."""
@@ -63,6 +66,7 @@ class Invoker:
         self.keychain = keychain
         self.acquaintance = Acquaintance(keychain)
         self.clock = clock
+        self.on_called_verdict: CalledVerdict = lambda _execution_id, _label, _rule: None
 
     async def credentials(self, playbook: Playbook, task: Task, work: Work) -> dict[str, Any]:
         """`keychain` as a task's templates read it (KC-02), opened; what they give is sealed again. Raises Fault."""

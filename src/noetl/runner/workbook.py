@@ -84,6 +84,7 @@ async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
     seen = _seen(invocation, scope)
     skipped = verdict_before(task, seen)
     if skipped:
+        invoker.on_called_verdict(pipeline.work.execution_id, task.label, skipped.index)
         passed_on = Output(data=pipeline.previous())
         meta = {"attempt": invocation.attempt}
         results = invoker.shelf(pipeline.playbook, pipeline.work, task)
@@ -111,6 +112,7 @@ async def _call(invoker: Invoker, caller: Caller, task: Task) -> Answer:
         after = _scope_after(task, seen, given, answer, attempt)
         verdict = verdict_after(task, after, is_error=answer.hand["status"] == "error")
         rule = verdict.rule
+        invoker.on_called_verdict(pipeline.work.execution_id, task.label, verdict.index)
         if verdict.do != RETRY or rule is None or attempt >= rule.attempts:
             return _answered(task, verdict, answer, after)
         await caller.sleep(_delay(rule, after, attempt, answer.retry_after_seconds, caller.chance))

@@ -163,6 +163,10 @@ class Store(Records, Protocol):
         """Those that are wanted, newest first; `before`: only those older than this one."""
         ...
 
+    async def executions_by_id(self, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[Execution]:
+        """The one with exactly this id, alone; if there is none, those whose id begins so, the largest ids first."""
+        ...
+
     async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
         """The last ones of each path, newest first; a path without any need not be there."""
         ...

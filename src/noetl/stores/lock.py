@@ -76,7 +76,7 @@ def holder_of(path: Path) -> str:
 def _own_command() -> str:
     """The program and what stands before its first option: options may carry values that nobody else should see."""
     program, *words = sys.argv or [""]
-    shown = [Path(program.removesuffix("/__main__.py")).name or "python"]
+    shown = [Path(program.removesuffix("__main__.py")).name or "python"]
     for word in words[:COMMAND_WORDS_MAX]:
         if word.startswith("-"):
             break

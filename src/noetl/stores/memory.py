@@ -14,7 +14,7 @@ import msgspec
 
 from noetl.engine.events import Event, LoopIterationDone, decode, encode
 from noetl.stores.contract import Append, Batch, Entry, Execution, HeadMoved, Record, Snapshot, Title
-from noetl.stores.memory_listing import ended_counts, ended_of, live_counts, recent_of, titles_of
+from noetl.stores.memory_listing import by_id_of, ended_counts, ended_of, live_counts, recent_of, titles_of
 from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 
 
@@ -95,6 +95,9 @@ class MemoryStore(MemoryRecords):
     async def executions(self, limit: int = 100, before: int | None = None, wanted: Wanted = ALL) -> list[Execution]:
         found = (row for row in self._newest_first() if before is None or row.id < before)
         return list(islice((row for row in found if wanted.fits(row)), limit))
+
+    async def executions_by_id(self, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[Execution]:
+        return by_id_of(self._newest_first(), digits, limit, paths)
 
     async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
         return recent_of(self._newest_first(), paths, limit)

@@ -6,9 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from noetl.stores.contract import LIVE, Entry, Execution, Title
-from noetl.stores.wanted import Paths, has_text
+from noetl.stores.wanted import Paths, has_text, is_id_beginning
 
 HOUR_SECONDS = 3600.0
+
+
+def by_id_of(largest_first: Iterable[Execution], digits: str, limit: int, paths: Paths) -> list[Execution]:
+    found = [row for row in largest_first if is_id_beginning(digits, row.id) and paths.fit(row.path)]
+    return [row for row in found if str(row.id) == digits] or found[:limit]
 
 
 def recent_of(newest_first: Iterable[Execution], paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:

@@ -1,8 +1,8 @@
 """The jobs of a PostgreSQL store, for those who hand them out: claimed, held, given back, lost (protocol §6).
 
 Each is one statement and one transaction, and passes over rows that somebody else has locked. Jobs of a local loop go
-to the worker that holds the loop (`holding`), under the loop's lease; the loop gets a new lease before one of its jobs
-could have the same one twice. A holding that lapsed is as good as none.
+to the worker that holds the loop (`holding`), each under a number of its own: a number that the whole loop shares would
+be given twice after a failover that lost the claim and not the holding. A holding that lapsed is as good as none.
 
 Where jobs are looked up by key, states are parameters and not numbers in the text: otherwise the planner may prefer the
 index of all leased jobs, which is small when it looks and large when the statement runs.
@@ -33,7 +33,7 @@ STATES = {"ready": READY, "leased": LEASED}
 
 CLAIM = b"""
 WITH picked AS MATERIALIZED (
-    SELECT j.execution_id, j.run, j.iter, j.grp, j.lease, j.priority, j.ready_at FROM job j
+    SELECT j.execution_id, j.run, j.iter, j.grp, j.priority, j.ready_at FROM job j
     WHERE j.pool = %(pool)s AND j.state = 0 AND j.ready_at <= now_seconds()
       AND (j.grp = 0 OR NOT EXISTS (
           SELECT FROM holding h
@@ -44,23 +44,18 @@ WITH picked AS MATERIALIZED (
 ), offered AS (
     SELECT *, (%(leases)s)[row_number() OVER (ORDER BY priority, ready_at)] AS fresh FROM picked
 ), held AS (
-    INSERT INTO holding AS h (execution_id, grp, worker, lease, until)
-    SELECT execution_id, grp, %(worker)s, min(fresh), now_seconds() + %(ttl)s FROM offered WHERE grp <> 0
+    INSERT INTO holding AS h (execution_id, grp, worker, until)
+    SELECT execution_id, grp, %(worker)s, now_seconds() + %(ttl)s FROM offered WHERE grp <> 0
     GROUP BY 1, 2 ORDER BY 1, 2
-    ON CONFLICT (execution_id, grp) DO UPDATE
-    SET lease = CASE WHEN h.worker = excluded.worker AND h.until >= now_seconds() AND NOT EXISTS (
-                              SELECT FROM picked p
-                              WHERE p.execution_id = h.execution_id AND p.grp = h.grp AND abs(p.lease) = h.lease)
-                     THEN h.lease ELSE excluded.lease END,
-        worker = excluded.worker, until = excluded.until
+    ON CONFLICT (execution_id, grp) DO UPDATE SET worker = excluded.worker, until = excluded.until
     WHERE h.worker = excluded.worker OR h.until < now_seconds()
-    RETURNING execution_id, grp, lease
+    RETURNING execution_id, grp
 )
 UPDATE job j
-SET state = 1, lease = coalesce(held.lease, o.fresh), deliveries = j.deliveries + 1, last_report = 0,
+SET state = 1, lease = o.fresh, deliveries = j.deliveries + 1, last_report = 0,
     worker = %(worker)s, lease_until = now_seconds() + %(ttl)s
 FROM offered o LEFT JOIN held ON held.execution_id = o.execution_id AND held.grp = o.grp
-WHERE j.execution_id = o.execution_id AND j.run = o.run AND j.iter = o.iter AND (o.grp = 0 OR held.lease IS NOT NULL)
+WHERE j.execution_id = o.execution_id AND j.run = o.run AND j.iter = o.iter AND (o.grp = 0 OR held.grp IS NOT NULL)
 RETURNING j.execution_id, j.run, j.iter, j.lease, j.deliveries, j.priority, o.ready_at
 """
 # A job that is ready again, but was not claimed yet, is leased again: its worker was only out of reach. One of a local

@@ -39,6 +39,12 @@ BY_ID = (
     b"SELECT " + EXECUTION_COLUMNS + b" FROM unnest(%(id_lows)s, %(id_highs)s) AS s (low, high) CROSS JOIN LATERAL ("
     b"SELECT * FROM execution WHERE id BETWEEN s.low AND s.high OFFSET 0) AS e WHERE "
 )
+# Of each span the largest ids, along the primary key: so many rows at most, however many a span has.
+LARGEST_IDS = (
+    b"SELECT " + EXECUTION_COLUMNS + b" FROM unnest(%(id_lows)s, %(id_highs)s) AS s (low, high) CROSS JOIN LATERAL ("
+    b"SELECT * FROM execution e WHERE e.id BETWEEN s.low AND s.high AND "
+)
+LARGEST_IDS_END = b" ORDER BY e.id DESC LIMIT %(limit)s) AS found ORDER BY id DESC LIMIT %(limit)s"
 NEWEST_ID = b"SELECT max(id) FROM execution"
 IN_PATHS = (
     b"(e.path = ANY (%(exact)s) OR EXISTS (SELECT FROM unnest(%(lows)s, %(highs)s) AS s (low, high) "
@@ -103,6 +109,15 @@ class PostgresListing:
             values = {"low": low, "high": high, "text": text, "limit": PATHS_MAX + 1}
             found |= dict.fromkeys(path for (path,) in await self._connections.rows(PATHS, values))
         return list(found) if len(found) <= PATHS_MAX else None
+
+    async def executions_by_id(self, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[Execution]:
+        exact, *longer = id_spans(digits) or [(0, 0)]
+        statement = LARGEST_IDS + within(paths) + LARGEST_IDS_END
+        for spans in ([exact], longer):
+            values = {**ends_of(spans), **values_on(paths), "limit": limit}
+            if found := await self._connections.rows(statement, values):
+                return [rows.execution(row) for row in found]
+        return []
 
     async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
         found: dict[str, list[Execution]] = {path: [] for path in paths}
@@ -193,10 +208,13 @@ def values_of(wanted: Wanted, paths: list[str] | None, spans: list[Span]) -> dic
         "since": wanted.since,
         "until": wanted.until,
         "parent": wanted.parent_id,
-        "id_lows": Bigints(low for low, _ in spans),
-        "id_highs": Bigints(high for _, high in spans),
+        **ends_of(spans),
         **values_on(wanted.paths),
     }
+
+
+def ends_of(spans: list[Span]) -> dict[str, object]:
+    return {"id_lows": Bigints(low for low, _ in spans), "id_highs": Bigints(high for _, high in spans)}
 
 
 def values_on(paths: Paths) -> dict[str, object]:

@@ -14,7 +14,7 @@ from psycopg import errors
 from noetl.errors import StoreTooNew, StoreUnusable
 from noetl.stores.postgres_database import Connection
 
-SCHEMA = 2  # the newest migration
+SCHEMA = 3  # the newest migration
 MIGRATIONS = Path(__file__).parent / "sql"
 TABLES = ("meta", "catalog", "execution", "event", "snapshot", "job", "holding", "record")
 LOCK = 0x6E6F6574  # of whoever migrates: "noet"

@@ -197,7 +197,7 @@ class SharedStore(Store, Protocol):
     async def claim(self, worker: str, pool: str, leases: Sequence[int], lease_seconds: float) -> list[Claimed]:
         """Lease up to len(leases) ready jobs, by priority and age, each under a number of its own.
 
-        Jobs of one group go to the worker that holds the group, under the group's lease.
+        Jobs of one group go to the worker that holds the group.
         """
         ...
 

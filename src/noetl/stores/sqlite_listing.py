@@ -19,6 +19,7 @@ from noetl.stores.contract import LIVE, Execution, Title
 from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted, id_spans, lowered, span
 
 EXECUTIONS = "SELECT * FROM execution WHERE {conditions} ORDER BY id DESC LIMIT ?"
+BY_ID = "SELECT * FROM execution WHERE id BETWEEN ? AND ? AND {paths} ORDER BY id DESC LIMIT ?"
 RECENT = "SELECT * FROM execution WHERE path = ? ORDER BY id DESC LIMIT ?"
 ENDED = "SELECT * FROM execution WHERE ended_at >= ? ORDER BY ended_at, id LIMIT ?"
 COUNT_LIVE = "SELECT status, count(*) FROM execution WHERE status IN (?, ?, ?) AND {paths} GROUP BY status"
@@ -41,6 +42,16 @@ class SqliteListing(ABC):
     async def executions(self, limit: int = 100, before: int | None = None, wanted: Wanted = ALL) -> list[Execution]:
         conditions, values = joined(conditions_of(before, wanted))
         return list(map(rows.execution, self._read(EXECUTIONS.format(conditions=conditions), *values, limit)))
+
+    async def executions_by_id(self, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[Execution]:
+        within, values = condition_on(paths)
+        statement, found = BY_ID.format(paths=within), list[Any]()
+        exact, *longer = id_spans(digits) or [(0, 0)]
+        for low, high in (exact, *reversed(longer)):
+            found += self._read(statement, low, high, *values, limit - len(found))
+            if (found and low == high) or len(found) == limit:
+                break
+        return list(map(rows.execution, found))
 
     async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
         return {path: list(map(rows.execution, self._read(RECENT, path, limit))) for path in paths}

@@ -200,6 +200,28 @@ class ListingSuite:
 
                 assert [row.id for row in found] == [row.id for row in rows if wanted.fits(row)]
 
+    async def test_an_id_names_its_execution_and_a_beginning_all_that_begin_so(self, store: Store) -> None:
+        ids = [await begin(store, [], path="a" if number % 2 else "b") for number in range(130)]
+
+        async def found(digits: str, limit: int = 1000, **given: Any) -> list[int]:
+            return [row.id for row in await store.executions_by_id(digits, limit, **given)]
+
+        assert [await found(str(one)) for one in ids] == [[one] for one in ids]
+        unused = next(str(number) for number in range(1, 10**6) if number not in ids)
+        longest = str(ids[-1])
+        begun = [one for one in reversed(ids) if str(one).startswith(longest[:-1]) and str(one) != longest[:-1]]
+        of_a = Paths(exact=("a",))
+        assert await found(f"{longest}0") == await found("0") == await found("9" * 25) == await found("x") == []
+        assert await found(unused) == [one for one in reversed(ids) if str(one).startswith(unused)]
+        if int(longest[:-1]) not in ids:
+            assert await found(longest[:-1]) == begun
+            assert await found(longest[:-1], limit=3) == begun[:3]
+        rows = {row.id: row.path for row in await store.executions(limit=1000)}
+        hidden = next(one for one in ids if rows[one] == "b" and 10 * one in ids)
+        assert await found(str(hidden), paths=of_a) == [
+            one for one in reversed(ids) if str(one).startswith(str(hidden)) and rows[one] == "a"
+        ]
+
     async def test_the_last_executions_of_several_paths_come_together(self, store: Store) -> None:
         ids = [
             await begin(store, [], path=("a", "b", "c")[number % 3], created_at=float(number)) for number in range(9)

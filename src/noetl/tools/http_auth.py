@@ -111,6 +111,11 @@ def _with_param(request: Request, call: Call, name: str, secret: str) -> Request
     return msgspec.structs.replace(request, target=msgspec.structs.replace(target, resource=resource))
 
 
+def identity_of(name: str, said: str | None, entry: Mapping[str, Any]) -> Identity | None:
+    """The certificate that a credential has to show; None: it signs in otherwise. Raises AuthFailed."""
+    return _identity_of(name, entry) if _kind_of(name, entry, said) == "certificate" else None
+
+
 def _identity_of(name: str, entry: Mapping[str, Any]) -> Identity:
     authority = entry.get("authority")
     return Identity(

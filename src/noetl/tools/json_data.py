@@ -104,8 +104,9 @@ def faults(path: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             yield from faults(f"{path}[{index}]", inner, depth + 1)
-    elif isinstance(value, float) and value - value != 0:
-        yield path, f"is {value}, which is not a number in JSON; use None or text"
+    elif isinstance(value, float):
+        if value - value != 0:
+            yield path, f"is {value}, which is not a number in JSON; use None or text"
     elif isinstance(value, str):
         if any("\ud800" <= letter <= "\udfff" for letter in value):
             yield path, "is text with half a character (a lone surrogate)"

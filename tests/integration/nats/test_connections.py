@@ -5,14 +5,9 @@ import base64
 import binascii
 import json
 import os
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 import nats as client_library
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from noetl.messaging.server import server_of
@@ -21,6 +16,7 @@ from noetl.testing.hands import call, run
 from noetl.testing.services import running_nats
 from noetl.tools import nats
 from tests.integration.nats.outputs import error_of
+from tests.tools.tls_parts import Authority
 
 pytestmark = pytest.mark.spec("UP-09")
 
@@ -251,24 +247,9 @@ def a_seed():
 
 
 def certificate_in(folder):
-    """Write a certificate for 127.0.0.1 and its key; gives the certificate, which is its own authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (folder / "cert.pem").write_bytes(certificate.public_bytes(pem))
-    plain = serialization.NoEncryption()
-    (folder / "key.pem").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
-    return certificate.public_bytes(pem).decode()
+    """Write a certificate for 127.0.0.1 and its key; gives what to trust for it."""
+    authority = Authority()
+    certificate, key = authority.issue("127.0.0.1")
+    (folder / "cert.pem").write_text(certificate)
+    (folder / "key.pem").write_text(key)
+    return authority.pem

@@ -632,6 +632,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/executions/{execution_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two executions: where they part first, and every step that differs
+         * @description Needs the role viewer.
+         */
+        get: operations["diff_executions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/executions/{execution_id}/evaluate": {
         parameters: {
             query?: never;
@@ -820,7 +840,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export an execution: its row, its playbooks and its whole log, as one file
+         * Export an execution: its row, its playbooks, its whole log and its payloads, as one file
          * @description Needs the role viewer.
          */
         get: operations["export_execution"];
@@ -1411,7 +1431,7 @@ export interface components {
             version: number;
         };
         /** DiffQuery */
-        DiffQuery: {
+        "noetl.api.catalog.DiffQuery": {
             /** @description a playbook's path */
             path: string;
             /** @description 1, 2, 3 …; without it, the newest */
@@ -1767,6 +1787,11 @@ export interface components {
             /** @default null */
             at?: number | null;
             /**
+             * @description run a failed loop anew, not only what is left of it
+             * @default false
+             */
+            whole?: boolean;
+            /**
              * @description ctx.name: value
              * @default {}
              */
@@ -1791,6 +1816,8 @@ export interface components {
             path?: string | null;
             /** @default null */
             q?: string | null;
+            /** @default null */
+            id?: string | null;
             /**
              * @description created then or later
              * @default null
@@ -1873,6 +1900,8 @@ export interface components {
             events: number;
             /** @description a number, as text */
             execution_id: string;
+            /** @description of a rerun that went on from a point of another */
+            forked_from: components["schemas"]["ForkedFrom"] | null;
             omitted_runs: number;
             output: Record<string, unknown> | null;
             parent_execution_id: string | null;
@@ -1884,6 +1913,16 @@ export interface components {
             unserved: components["schemas"]["UnservedRow"][];
             version: number;
             waiting: Record<string, unknown>[];
+        };
+        /**
+         * ForkedFrom
+         * @description The execution whose log this one begins with.
+         */
+        ForkedFrom: {
+            /** @description a number, as text */
+            execution_id: string;
+            /** @description how many of its events */
+            seq: number;
         };
         /**
          * UnservedRow
@@ -2172,10 +2211,94 @@ export interface components {
             /** @description a time, as 2026-03-01T12:00:00.000Z */
             at: string;
             /** @enum {unknown} */
-            happened: "not_reached" | "ran" | "refused" | "skipped" | "waited";
+            happened: "failed" | "not_reached" | "ran" | "refused" | "skipped" | "waited";
             run: number | null;
             seq: number;
             verdicts: components["schemas"]["VerdictRow"][];
+        };
+        /** DiffQuery */
+        "noetl.api.explaining.DiffQuery": {
+            /** @description the execution to compare with */
+            other: string;
+        };
+        /**
+         * DiffDocument
+         * @description Two executions compared by what happened, whatever the times and the order of what ran side by side.
+         */
+        DiffDocument: {
+            ctx: components["schemas"]["DifferenceRow"][];
+            executions: components["schemas"]["ComparedRow"][];
+            first: components["schemas"]["FirstDifference"] | null;
+            inputs: components["schemas"]["DifferenceRow"][];
+            is_same: boolean;
+            omitted_steps: number;
+            output: components["schemas"]["DifferenceRow"][];
+            playbook: components["schemas"]["ComparedText"];
+            steps: components["schemas"]["DifferingStep"][];
+        };
+        /**
+         * DifferenceRow
+         * @description Two values under one path; a side that has nothing there is left out. Cut where they are long.
+         */
+        DifferenceRow: {
+            after?: unknown;
+            before?: unknown;
+            path?: string;
+        };
+        /** ComparedRow */
+        ComparedRow: {
+            /** @description a number, as text */
+            execution_id: string;
+            path: string;
+            /** @enum {unknown} */
+            status: "cancelled" | "failed" | "incident" | "running" | "success" | "waiting";
+            version: number;
+        };
+        /**
+         * FirstDifference
+         * @description Where two executions part, in causal order; pairs are the two sides, null where there is nothing.
+         */
+        FirstDifference: {
+            after: unknown;
+            attempt: number | null;
+            before: unknown;
+            differences: components["schemas"]["DifferenceRow"][];
+            field: string | null;
+            /** @description of nested loops with dots */
+            iteration: string | null;
+            lines: (number | null)[];
+            runs: (number | null)[];
+            sentence: string;
+            seqs: (number | null)[];
+            step: string;
+            task: string | null;
+            visit: number | null;
+            /** @enum {unknown} */
+            what: "admission" | "arcs" | "child" | "end" | "loop" | "run" | "task";
+        };
+        /** ComparedText */
+        ComparedText: {
+            is_same: boolean;
+            steps: components["schemas"]["ChangedStep"][];
+        };
+        /** ChangedStep */
+        ChangedStep: {
+            /** @enum {unknown} */
+            change: "changed" | "gone" | "new";
+            step: string;
+        };
+        /**
+         * DifferingStep
+         * @description A step run that differs, or that only one has.
+         */
+        DifferingStep: {
+            attempts: (number | null)[];
+            lines: (number | null)[];
+            runs: (number | null)[];
+            sentence: string;
+            statuses: (string | null)[];
+            step: string;
+            what: string;
         };
         /**
          * Evaluate
@@ -2524,6 +2647,11 @@ export interface components {
             q?: string | null;
             /** @default null */
             after?: number | null;
+        };
+        /** ExportQuery */
+        ExportQuery: {
+            /** @default null */
+            payload_bytes_max?: number | null;
         };
         /**
          * ViewingRow
@@ -3624,6 +3752,7 @@ export interface operations {
                 status?: string;
                 path?: string;
                 q?: string;
+                id?: string;
                 since?: string;
                 until?: string;
                 parent?: string;
@@ -4011,6 +4140,30 @@ export interface operations {
             };
         };
     };
+    diff_executions: {
+        parameters: {
+            query: {
+                other: string;
+            };
+            header?: never;
+            path: {
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffDocument"];
+                };
+            };
+        };
+    };
     evaluate_expression: {
         parameters: {
             query?: never;
@@ -4268,7 +4421,9 @@ export interface operations {
     };
     export_execution: {
         parameters: {
-            query?: never;
+            query?: {
+                payload_bytes_max?: number;
+            };
             header?: never;
             path: {
                 execution_id: string;
@@ -4277,7 +4432,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a header, then one event a line, as stored */
+            /** @description a header, then one event a line, as stored; then payloads, if asked for */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -40,10 +40,17 @@ def across(x: float, y: float, to_x: float, to_y: float) -> str:
 def down_path(frame: Frame, row: int, xs: list[float], start: float, end: float) -> str:
     """From the bottom of a box down to the top of another, past a point in every row between."""
     path = [f"M{point(xs[0], start)}"]
+    here = start
     for at in range(len(xs) - 1):
-        path.append(f"V{number(frame.bottoms[row + at])}")
-        path.append(across(xs[at], frame.bottoms[row + at], xs[at + 1], frame.tops[row + at + 1]))
-    return " ".join([*path, f"V{number(end)}"])
+        path += upright(here, frame.bottoms[row + at])
+        here = frame.tops[row + at + 1]
+        path.append(across(xs[at], frame.bottoms[row + at], xs[at + 1], here))
+    return " ".join([*path, *upright(here, end)])
+
+
+def upright(y: float, to_y: float) -> list[str]:
+    """A line straight down, if there is a way to go: one without a length would turn the arrow at its end aside."""
+    return [f"V{number(to_y)}"] if number(y) != number(to_y) else []
 
 
 def back_path(frame: Frame, row: int, xs: list[float], start: tuple[float, float], end: tuple[float, float]) -> str:

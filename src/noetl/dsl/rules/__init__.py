@@ -23,7 +23,6 @@ MODULES = (
     "nl107_number_kept_as_text",
     "nl108_merge_not_mapping",
     "nl109_not_a_playbook",
-    "nl110_other_document_not_checked",
     "nl111_wrong_api_version",
     "nl112_wrong_kind",
     "nl113_root_vars",
@@ -49,6 +48,8 @@ MODULES = (
     "nl133_trigger_document_shape",
     "nl134_unreadable_cron",
     "nl135_unknown_time_zone",
+    "nl136_playbook_test_shape",
+    "nl137_test_of_unknown_step",
     # 2xx step
     "nl201_step_without_name",
     "nl202_duplicate_step",

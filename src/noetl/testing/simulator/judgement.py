@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from noetl.testing.simulator.world import World
 
 HEARTBEATS_PER_LEASE = 3
-TASKS_UNREPORTED = 4  # of one job, when its worker is lost: as long as pipelines get while a commit is slow
 SLACK_SECONDS = 10.0  # for statements and messages that are slow without being a fault
 PUT_FAILS = "results.put_fails"
 OF_RESULTS = (PUT_FAILS, "results.get_fails", "results.wrong_bytes")
@@ -37,7 +36,7 @@ def ordeal_of(world: World) -> Ordeal:
     lease_seconds = configuration.lease_seconds * 2.0**configuration.clock_rate_spread  # by the slowest clock
     is_hard_of_hearing = any(kind.startswith(OF_MESSAGES) for kind in counts)
     return Ordeal(
-        reruns_max=TASKS_UNREPORTED * (configuration.slots * world.disturbances + sum(counts.values())),
+        jobs_lost_max=configuration.slots * world.disturbances + sum(counts.values()),
         heartbeat_seconds=lease_seconds / HEARTBEATS_PER_LEASE + SLACK_SECONDS,
         cut_off_seconds=2 * lease_seconds + SLACK_SECONDS,
         cut_off=frozenset(world.names) if is_hard_of_hearing else world.cut_off,

@@ -17,6 +17,8 @@ from noetl.control.desk import Desk, Started
 from noetl.control.requests import RerunRequest, RunRequest
 from noetl.control.rerun import rerun
 from noetl.control.verify import verify
+from noetl.engine.events import LoopStarted
+from noetl.engine.reopening import BAD_ENDS
 from noetl.errors import PASSING, InternalError, NoetlError, UnknownExecution, WrongState
 from noetl.testing.simulator.case import Configuration, Violation
 from noetl.testing.simulator.playbooks.plans import GATE_KEY
@@ -27,6 +29,7 @@ RERUN_AFTER_SECONDS = 10.0
 CANCELLED_IN_TROUBLE = 0.3
 GIVEN_UP = 0.2  # the share of incidents that are cancelled
 LISTED_MAX = 1000
+READ_MAX = 10_000  # events that somebody looks for loops in
 Answer = TypeVar("Answer")
 
 
@@ -156,18 +159,40 @@ class Users:
     async def _rerun(self, execution_id: int, number: int, rerun_at: float) -> None:
         """Go on from some point of its log, as another execution."""
 
-        async def again(desk: Desk) -> Started:
+        async def point(desk: Desk) -> dict[str, Any]:
             row = await reading.row_of(desk.store, execution_id)
-            request = RerunRequest(
-                execution_id=execution_id, at=1 + int(rerun_at * row.head), request_key=f"again-{number}"
-            )
+            step = await self._loop(desk, execution_id, is_any=number % 2 == 1)
+            return {"from_step": step} if step else {"at": 1 + int(rerun_at * row.head)}
+
+        await self._forked(execution_id, f"again-{number}", point)
+
+    async def _mend(self, execution_id: int) -> None:
+        """Go on with a loop that failed."""
+        await asyncio.sleep(RERUN_AFTER_SECONDS)
+
+        async def point(desk: Desk) -> dict[str, Any]:
+            return {"from_step": await self._loop(desk, execution_id, is_any=False) or "none"}
+
+        await self._forked(execution_id, f"mended-{execution_id}", point)
+
+    async def _forked(self, execution_id: int, key: str, point: Callable[[Desk], Awaitable[dict[str, Any]]]) -> None:
+        async def again(desk: Desk) -> Started:
+            request = RerunRequest(execution_id=execution_id, request_key=key, **await point(desk))
             return await rerun(desk, nothing_to_read, request)
 
         try:
             started = await self._insist(again)
         except NoetlError:
             return  # from there it cannot be gone on
-        self.town.checks.acknowledged_start(f"again-{number}", started.execution_id)
+        self.town.checks.acknowledged_start(key, started.execution_id)
+
+    @staticmethod
+    async def _loop(desk: Desk, execution_id: int, *, is_any: bool) -> str:
+        """A step whose loop had an iteration end badly; else, if any will do, the last that looped."""
+        events = [event for _, event in await desk.store.events(execution_id, 0, READ_MAX)]
+        steps = {event.run: event.step for event in events if isinstance(event, LoopStarted)}
+        bad = [steps[event.run] for event in events if isinstance(event, BAD_ENDS)]
+        return bad[-1] if bad else [*steps.values()][-1] if is_any and steps else ""
 
     async def _insist(self, do: Callable[[Desk], Awaitable[Answer]]) -> Answer:
         """Ask until somebody answers."""
@@ -181,6 +206,8 @@ class Users:
         """An execution is about to fail: now and then somebody cancels it just then."""
         if self.stream.chance(CANCELLED_IN_TROUBLE):
             self.town.go(self._cancel(execution_id))
+        elif self.town.configuration.users_rerun and execution_id % 2:
+            self.town.go(self._mend(execution_id))
 
     async def settle(self, execution_id: int) -> None:
         """Somebody on call goes on with an incident, or gives it up; nobody else does meanwhile."""

@@ -88,6 +88,7 @@ RUN = Moves(
         ("started", facts.StepFailed): "ended",
         ("started", facts.StepCancelled): "gone",
         ("looping", facts.LoopDone): "ended",
+        ("looping", facts.LoopReopened): "looping",
         ("looping", facts.StepFailed): "ended",
         ("looping", facts.StepCancelled): "gone",
         ("ended", facts.NextEvaluated): "gone",
@@ -112,6 +113,7 @@ UNDOING = Moves(
     },
 )
 INNER_LOOP = Moves("inner loop", {("new", facts.LoopStarted): "looping", ("looping", facts.LoopDone): "ended"})
+REOPENED = Moves("inner loop", {("looping", facts.LoopReopened): "looping"})  # as rare as PUT_BACK
 ITERATION = Moves(
     "iteration",
     {
@@ -121,6 +123,8 @@ ITERATION = Moves(
         ("started", facts.LoopIterationCancelled): "gone",
     },
 )
+# What had failed in a world fails again in most iterations, so few loops have something to keep: not in EDGES.
+PUT_BACK = Moves("put back", {("started", facts.LoopReopened): "new"})
 JOB = Moves(
     "job",
     {

@@ -179,6 +179,7 @@ HANDLERS: dict[type[Event], Callable[[LogBook, Any], object]] = {
     facts.LoopIterationFailed: loops.iteration_ended,
     facts.LoopIterationCancelled: loops.iteration_ended,
     facts.LoopDone: loops.loop_done,
+    facts.LoopReopened: loops.loop_reopened,
     facts.TaskStarted: net.task_moved,
     facts.TaskDone: net.task_done,
     facts.TaskWaiting: net.task_moved,

@@ -31,19 +31,24 @@ def _begin_inner(book: LogBook, event: facts.LoopStarted) -> None:
 
 
 def _window(book: LogBook, event: facts.LoopStarted, run: RunBook) -> int:
+    if not event.is_parallel and event.max_in_flight > 1:
+        book.fail("I7", f"the loop of {event.step} is sequential, and allows itself {event.max_in_flight} in flight")
+    return _window_in(book, run, event.max_in_flight)
+
+
+def _window_in(book: LogBook, run: RunBook, said: int) -> int:
     """I7: how many may be in flight: by the playbook, and where that is not known by what the loop says of itself."""
     depth, here = 0, run
     while here.parent_run:
         depth, here = depth + 1, book.runs[here.parent_run]
-    known = book.windows.get(book.sha, {}).get(event.step, ())
-    said = event.max_in_flight if event.is_parallel else 1
+    known = book.windows.get(book.sha, {}).get(run.step, ())
     window = known[depth] if depth < len(known) else min(said, WINDOW_MAX)
-    if event.max_in_flight > window:
-        book.fail("I7", f"the loop of {event.step} allows itself {event.max_in_flight} in flight, not {window}")
+    if said > window:
+        book.fail("I7", f"the loop of {run.step} allows itself {said} in flight, not {window}")
     return window
 
 
-def _loop_of(book: LogBook, event: facts.LoopIterationStarted | Ended) -> tuple[RunBook, LoopBook]:
+def _loop_of(book: LogBook, event: facts.LoopIterationStarted | facts.LoopReopened | Ended) -> tuple[RunBook, LoopBook]:
     run = book.run_of(event)
     if run.loop is None:
         book.fail("I6", f"{facts.name_of(event)} of run {event.run} ({run.step}), which has no loop under way")
@@ -83,6 +88,27 @@ def _end_inner(book: LogBook, event: Ended, inner: RunBook) -> None:
         book.fail(
             "I6", f"iteration {event.iter} of run {event.run} ended, but of its inner loop {inner.loop.in_flight}"
         )
+
+
+def loop_reopened(book: LogBook, event: facts.LoopReopened) -> None:
+    """I6: in a fork, what had failed or was cancelled is to be done again; only in the log that it took over, or with
+    the fork itself."""
+    run, loop = _loop_of(book, event)
+    if run.parent_run:
+        if edges.REOPENED.after(run.phase, event, book.seen) is None:
+            book.fail("I11", f"the inner loop of run {event.run} is reopened while it is {run.phase}")
+    else:
+        book.move_run(event)
+    if event.iter < 0:
+        if event.max_in_flight:
+            loop.window = _window_in(book, run, event.max_in_flight)
+        return
+    if problem := loop.reopened(event.iter):
+        book.fail("I6", f"run {event.run}: {problem}")
+    edges.PUT_BACK.after("started", event, book.seen)
+    book.jobs.pop((event.run, event.iter), None)
+    for key in [key for key in book.recorded if key[:2] == (event.run, event.iter)]:
+        del book.recorded[key]  # its attempts are made anew
 
 
 def loop_done(book: LogBook, event: facts.LoopDone) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from noetl.clock import Clock
 from noetl.engine.events import Event, LoopIterationDone, decode
 from noetl.stores.contract import Batch, Execution, Snapshot
-from noetl.stores.memory_listing import ended_counts, ended_of, live_counts, recent_of
+from noetl.stores.memory_listing import by_id_of, ended_counts, ended_of, live_counts, recent_of
 from noetl.stores.shared import Head, QueueChanges
 from noetl.stores.wanted import ALL, ANY_PATH, Paths, Wanted
 from noetl.testing.simulator.database.fences import existing, head_of
@@ -92,6 +92,12 @@ class DatabaseClient(DatabaseJobs, DatabaseJobLists, DatabaseSweep, DatabaseReco
             return [row for row in rows if wanted.fits(row)][:limit]
 
         return await self._read("executions", found)
+
+    async def executions_by_id(self, digits: str, limit: int, paths: Paths = ANY_PATH) -> list[Execution]:
+        def found() -> list[Execution]:
+            return by_id_of(sorted(self._by_age(), key=lambda row: -row.id), digits, limit, paths)
+
+        return await self._read("executions_by_id", found)
 
     async def recent_executions(self, paths: Sequence[str], limit: int) -> dict[str, list[Execution]]:
         return await self._read("recent_executions", lambda: recent_of(self._by_age()[::-1], paths, limit))

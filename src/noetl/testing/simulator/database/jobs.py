@@ -100,13 +100,13 @@ class DatabaseJobs(Caller):
             if job.pool == pool and not is_locked(job.key) and self._is_free_for(worker, job, now)
         ]
         picked = sorted(free, key=lambda job: (job.priority, job.ready_at, job.key))[: len(leases)]
-        of_loops = self._hold_loops(worker, picked, leases, now, lease_seconds)
+        self._hold_loops(worker, picked, now + lease_seconds)
         claimed = []
         for job, fresh in zip(picked, leases, strict=False):
             after = replace(
                 job,
                 state=LEASED,
-                lease=of_loops.get(_group(job), fresh),
+                lease=fresh,
                 deliveries=job.deliveries + 1,
                 last_report=0,
                 worker=worker,
@@ -121,22 +121,9 @@ class DatabaseJobs(Caller):
         held = self._tables.holdings.get(_group(job)) if job.group else None
         return held is None or held.worker == worker or held.until < now
 
-    def _hold_loops(
-        self, worker: str, picked: Sequence[Job], leases: Sequence[int], now: float, lease_seconds: float
-    ) -> dict[Group, int]:
-        """The lease of each local loop: the one it has, unless one of its jobs could get that one twice."""
-        loops: dict[Group, int] = {}
-        for job, fresh in zip(picked, leases, strict=False):
-            if job.group:
-                loops[_group(job)] = min(fresh, loops.get(_group(job), fresh))
-        for group, fresh in loops.items():
-            held = self._tables.holdings.get(group)
-            if held is not None and held.worker == worker and held.until >= now:
-                had_it = any(_group(job) == group and abs(job.lease) == held.lease for job in picked)
-                loops[group] = fresh if had_it else held.lease
-            holding = Holding(worker=worker, lease=loops[group], until=now + lease_seconds)
-            self._tables.put(self._tables.holdings, group, holding)
-        return loops
+    def _hold_loops(self, worker: str, picked: Sequence[Job], until: float) -> None:
+        for group in {_group(job): None for job in picked if job.group}:
+            self._tables.put(self._tables.holdings, group, Holding(worker=worker, until=until))
 
     # --- heartbeats --------------------------------------------------------------------------------------------------
 

@@ -54,7 +54,6 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     """Who has a local loop."""
 
     worker: str
-    lease: int
     until: float
 
 

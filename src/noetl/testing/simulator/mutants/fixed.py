@@ -5,11 +5,15 @@ A case that met one is kept under its name (`regressions.py`): it fails with the
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
+from msgspec.structs import replace
+
+from noetl import embedded
 from noetl.clock import AgreedClock
 from noetl.control import desk as desks
-from noetl.control import rerun
+from noetl.control import rerun, taking_up
 from noetl.control.intake import Intake
 from noetl.control.live import Executions
 from noetl.control.taking_up import ROWS_PER_READ
@@ -18,8 +22,10 @@ from noetl.embedded import Embedded
 from noetl.engine import commands as ops
 from noetl.engine import progress
 from noetl.queues.contract import ACCEPTED
-from noetl.stores.contract import LIVE, HeadMoved
+from noetl.stores.contract import LIVE, HeadMoved, Store
+from noetl.stores.shared import Claimed
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
+from noetl.testing.simulator.database.jobs import DatabaseJobs
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -61,6 +67,19 @@ def take_up_ends(planting: Planting) -> None:
     planting.put(Embedded, "take_up_all", taken_up)
 
 
+def left_to_its_caller(planting: Planting) -> None:
+    def made(take_up_all: Any) -> Any:
+        async def taken_up(store: Store, pump: Any, is_under_way: Any) -> None:
+            rows = [row for status in LIVE async for row in taking_up._rows(store, status)]
+            live = {row.id for row in rows}
+            called = {row.id for row in rows if row.parent_id in live}
+            await take_up_all(store, pump, lambda one: one in called or is_under_way(one))
+
+        return taken_up
+
+    planting.around(embedded, "take_up_all", made)
+
+
 def workload_of_another(planting: Planting) -> None:
     def made(new: Any) -> Any:
         async def begun(self: Turn, start: ops.Start) -> Any:
@@ -90,6 +109,27 @@ def previous_lost(planting: Planting) -> None:
 
 def forked_between(planting: Planting) -> None:
     planting.put(rerun, "whole_until", lambda _events, until: until)
+
+
+def loop_lease_shared(planting: Planting) -> None:
+    def shared(jobs: DatabaseJobs, worker: str, claim: Claimed, had: int) -> Claimed:
+        """As the jobs of a local loop once were: all under the loop's number, unless this one has had it."""
+        tables = jobs._tables
+        job = tables.jobs[claim.key]
+        lease = zlib.crc32(f"{claim.key[0]} {job.group} {worker}".encode()) + 1
+        if not job.group or abs(had) == lease:
+            return claim
+        tables.put(tables.jobs, claim.key, replace(job, lease=lease))
+        return replace(claim, lease=lease)
+
+    def made(claimed: Any) -> Any:
+        def claimed_as_one(self: DatabaseJobs, worker: str, *rest: Any) -> list[Claimed]:
+            had = {key: job.lease for key, job in self._tables.jobs.items()}
+            return [shared(self, worker, claim, had[claim.key]) for claim in claimed(self, worker, *rest)]
+
+        return claimed_as_one
+
+    planting.around(DatabaseJobs, "_claimed", made)
 
 
 MUTANTS = (
@@ -165,5 +205,29 @@ MUTANTS = (
         shapes=(EMBEDDED,),
         overrides={"executions": 8, "users_rerun": 0.9, "users_cancel": 0.0, "rates": {}},
         plant=forked_between,
+    ),
+    Mutant(
+        name="childbeside",
+        meaning="a child that undoes its steps beside its caller is left to it, which waits for it no more",
+        caught_by=("I9", "I12", "I15"),
+        shapes=(EMBEDDED,),
+        overrides={
+            "is_lasting": True,
+            "users_cancel": 0.95,
+            "users_signal": 0.0,
+            "users_rerun": 0.0,
+            "executions": 8,
+            "size": 10,
+            "rates": {"server.kill": 0.5},
+        },
+        plant=left_to_its_caller,
+    ),
+    Mutant(
+        name="looplease",
+        meaning="the jobs of a local loop share a number, which a failover that lost a claim gives again",
+        caught_by=("I2",),
+        shapes=(CLUSTER,),
+        overrides={"servers": 3, "workers": 1, "size": 1, "rates": {"store.rewind": 0.9, "store.statement_fails": 0.1}},
+        plant=loop_lease_shared,
     ),
 )

@@ -1,6 +1,7 @@
 """A fault that is planted in the product on purpose, and how it is put there and taken back.
 
 A mutant changes the product, never the simulator or its checks: it is a mistake that somebody could make, in one place.
+A mistake in a statement is one in the simulated database, which does what the product's SQL says.
 Where the product guards the same thing twice, the mistake takes both, and its meaning says so.
 """
 

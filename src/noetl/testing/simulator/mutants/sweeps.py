@@ -15,6 +15,7 @@ from noetl.engine import commands as ops
 from noetl.engine import ending
 from noetl.stores.contract import LIVE
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
+from noetl.testing.simulator.mutants.fixed import left_to_its_caller
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -73,6 +74,7 @@ def child_left(planting: Planting) -> None:
         return reattached
 
     planting.around(Following, "_reattach", made)
+    left_to_its_caller(planting)  # else whoever is left is taken up by itself
 
 
 MUTANTS = (
@@ -109,7 +111,7 @@ MUTANTS = (
     ),
     Mutant(
         name="childleft",
-        meaning="the children of an execution that is taken up are not taken up",
+        meaning="the children of an execution that is taken up are not taken up, neither with it nor by themselves",
         caught_by=("I9", "I15"),
         shapes=(EMBEDDED,),
         plant=child_left,

@@ -148,10 +148,8 @@ class Reference:
         return Sight(workload=self.workload, ctx=self.ctx, step={}, input=given, carried=carried)
 
     def _beyond(self, data: Any) -> Any:
-        """A step's data as others see it: what is over the limit is a reference."""
-        if self.plan.is_tight or (isinstance(data, dict) and "pad" in data):
-            return STORED
-        return data
+        """A step's data as others see it: what is over the limit is a reference, a loop's list as a whole too."""
+        return STORED if self.plan.is_tight or has_ballast(data) else data
 
     def _ended(self, step: Step, run: RunKey, sight: Sight) -> Ended:
         if step.is_overdue:
@@ -294,3 +292,10 @@ class Reference:
             undo.go()
             if self.expected.status == "failed":
                 self.expected.tally(one.step.name).undone += 1
+
+
+def has_ballast(data: Any) -> bool:
+    """Whether data is as large as the limit, or has something so large in it."""
+    if isinstance(data, list):
+        return any(has_ballast(one) for one in data)
+    return isinstance(data, dict) and "pad" in data

@@ -1,0 +1,34 @@
+"""The site has every page: what stands in docs/ stands in its navigation too, and the other way round."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+NAVIGATION = re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2])
+PARTS = ("rules", "tools/guides")  # pages of rules are found by their index, guides are parts of the pages of kinds
+
+
+def written():
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    return {page for page in pages if Path(page).parent.as_posix() not in PARTS or page.endswith("README.md")}
+
+
+def test_every_page_is_in_the_navigation_once():
+    named = [page for page in NAVIGATION if not page.startswith("project/")]
+
+    assert sorted(named) == sorted(written())
+
+
+@pytest.mark.parametrize("page", [page for page in NAVIGATION if page.startswith("project/")])
+def test_pages_about_the_project_are_those_of_the_repository(page):
+    assert (ROOT / page.removeprefix("project/")).exists()
+
+
+def test_the_first_page_leads_to_every_other():
+    first = (DOCS / "README.md").read_text("utf-8")
+
+    missing = [page for page in written() - {"README.md"} if f"]({page})" not in first]
+    assert [page for page in missing if not page.startswith("tools/")] == []  # their index leads to those
