@@ -86,14 +86,24 @@ def go(page: Page, path: str) -> None:
     )
 
 
+def wear(page: Page, theme: str) -> None:
+    """Light or dark, with every colour arrived: half-way from one to the other a text may be hard to read."""
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    page.locator(f'html[data-theme="{theme}"]').wait_for()
+    page.evaluate(
+        """() => Promise.all(document.getAnimations()
+               .filter(one => one.effect.getComputedTiming().endTime !== Infinity)
+               .map(one => one.finished.catch(() => null)))"""
+    )
+
+
 def keep(page: Page, name: str, *, is_whole: bool = False) -> list[Path]:
     """Photographs of a page as it is now, light and dark, in build/screenshots; for people to look at."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     expect(page.locator(".state-loading")).to_have_count(0, timeout=WAIT_MS_MAX)
     kept = []
     for theme in THEMES:
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        page.locator(f'html[data-theme="{theme}"]').wait_for()
+        wear(page, theme)
         kept.append(SCREENSHOTS / f"{name}-{theme}.png")
         page.screenshot(path=kept[-1], full_page=is_whole)
     return kept
@@ -104,18 +114,21 @@ def serious_faults(page: Page) -> list[str]:
     page.evaluate(AXE.read_text(encoding="utf-8"))  # by the debugger: the policy of the page does not speak of that
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
-        f"{one['id']} ({one['impact']}): {one['help']}: {', '.join(node['html'][:160] for node in one['nodes'][:3])}"
+        f"{one['id']} ({one['impact']}): {one['help']}: {', '.join(map(_told, one['nodes'][:3]))}"
         for one in found["violations"]
         if one["impact"] in SERIOUS
     ]
 
 
+def _told(node: dict[str, Any]) -> str:
+    return f"{node['html'][:160]} ({node.get('failureSummary', '')[:300]})"
+
+
 def no_serious_faults(page: Page) -> None:
     """In both themes."""
     for theme in THEMES:
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        page.locator(f'html[data-theme="{theme}"]').wait_for()
-        faults = serious_faults(page)
+        wear(page, theme)
+        faults = serious_faults(page) and serious_faults(page)  # what came in while axe looked is somewhere else by now
         assert not faults, "\n".join([f"{page.url}, {theme}:", *faults])
 
 
