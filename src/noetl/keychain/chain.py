@@ -16,8 +16,7 @@ import msgspec
 
 from noetl.keychain.environment import variable_of
 from noetl.keychain.kinds import KINDS, completed, kind_named, shortfall
-from noetl.keychain.known import KnownSecrets, sealed_entry
-from noetl.keychain.redaction import Redactor
+from noetl.keychain.known import Discreet, KnownSecrets, sealed_entry
 from noetl.keychain.sources import KeepingSource, Source
 from noetl.secret import Declared
 
@@ -37,13 +36,13 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Tokens
 
 
-class ResolvingKeychain:
+class ResolvingKeychain(Discreet):
     """Looks entries up in its sources; these are made when the first entry is asked for."""
 
     def __init__(self, open_parts: Callable[[], Parts], known: KnownSecrets) -> None:
+        super().__init__(known)
         self._open_parts = open_parts
         self._opened: Parts | None = None
-        self._known = known
 
     async def resolve(self, declared: Declared) -> Mapping[str, Any]:
         fields, _ = await self._found(declared)
@@ -77,19 +76,6 @@ class ResolvingKeychain:
         if self._opened is None:
             self._opened = self._open_parts()
         return self._opened
-
-    def remember(self, secret: str) -> None:
-        self._known.remember(secret)
-
-    def known_secrets(self) -> frozenset[str]:
-        return self._known.all()
-
-    @property
-    def has_secrets(self) -> bool:
-        return self._known.has_any
-
-    def redactor(self) -> Redactor:
-        return self._known.redactor()
 
     async def close(self) -> None:
         opened, self._opened = self._opened, None

@@ -71,6 +71,26 @@ class KnownSecrets:
         return self._redactor
 
 
+class Discreet:
+    """The half that all keychains share: what one gave away it knows, and takes out of whatever is written."""
+
+    def __init__(self, known: KnownSecrets | None = None) -> None:
+        self._known = known if known is not None else KnownSecrets()
+
+    def remember(self, secret: str) -> None:
+        self._known.remember(secret)
+
+    def known_secrets(self) -> frozenset[str]:
+        return self._known.all()
+
+    @property
+    def has_secrets(self) -> bool:
+        return self._known.has_any
+
+    def redactor(self) -> Redactor:
+        return self._known.redactor()
+
+
 def sealed_entry(entry: Mapping[str, Any], kind: CredentialKind | None = None) -> dict[str, Any]:
     """An entry whose secret fields are sealed."""
     return {name: value if is_public(name, kind) else sealed(_worded(value)) for name, value in entry.items()}

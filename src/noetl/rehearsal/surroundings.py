@@ -10,8 +10,7 @@ from typing import Any
 
 from noetl.clock import Timer
 from noetl.keychain.kinds import kind_named
-from noetl.keychain.known import KnownSecrets, sealed_entry
-from noetl.keychain.redaction import Redactor
+from noetl.keychain.known import Discreet, sealed_entry
 from noetl.references import JSON, Reference, reference_of
 from noetl.rehearsal.loop import VirtualLoop
 from noetl.rehearsal.payloads import payload_bytes
@@ -110,12 +109,12 @@ class MemoryStores(Stores):
         return self._memory
 
 
-class Placeholders:
+class Placeholders(Discreet):
     """A keychain that has every credential, with words in place of secrets; see `noetl.keychain.contract.Keychain`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.text = ""  # of the playbook: which fields it reads
-        self._known = KnownSecrets()
 
     async def resolve(self, declared: Declared) -> Mapping[str, Any]:
         kind = kind_named(declared.kind)
@@ -127,19 +126,6 @@ class Placeholders:
 
     async def renew(self, declared: Declared) -> bool:
         return False
-
-    def remember(self, secret: str) -> None:
-        self._known.remember(secret)
-
-    def known_secrets(self) -> frozenset[str]:
-        return self._known.all()
-
-    @property
-    def has_secrets(self) -> bool:
-        return self._known.has_any
-
-    def redactor(self) -> Redactor:
-        return self._known.redactor()
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -11,8 +11,7 @@ from typing import Any
 
 from noetl.keychain.chain import checked, kind_of, missing
 from noetl.keychain.kinds import kind_named
-from noetl.keychain.known import KnownSecrets, sealed_entry
-from noetl.keychain.redaction import Redactor
+from noetl.keychain.known import Discreet, sealed_entry
 from noetl.keychain.sources import KeepingSource
 from noetl.secret import Declared
 
@@ -29,13 +28,13 @@ def canary_entries(secrets: Sequence[str]) -> dict[str, dict[str, Any]]:
     return {entry_name(number): {"token": secret} for number, secret in enumerate(secrets)}
 
 
-class SimKeychain:
+class SimKeychain(Discreet):
     """See `noetl.keychain.contract.Keychain`. `asked`: who is asked for what is not here (a server, say)."""
 
     def __init__(self, entries: Entries | None = None, asked: KeepingSource | None = None) -> None:
+        super().__init__()
         self._entries = entries or {}
         self._asked = asked
-        self._known = KnownSecrets()
 
     async def resolve(self, declared: Declared) -> Mapping[str, Any]:
         entry = self._entries.get(declared.name)
@@ -50,19 +49,6 @@ class SimKeychain:
 
     async def renew(self, declared: Declared) -> bool:
         return self._asked is not None and self._asked.forget(declared)
-
-    def remember(self, secret: str) -> None:
-        self._known.remember(secret)
-
-    def known_secrets(self) -> frozenset[str]:
-        return self._known.all()
-
-    @property
-    def has_secrets(self) -> bool:
-        return self._known.has_any
-
-    def redactor(self) -> Redactor:
-        return self._known.redactor()
 
     async def close(self) -> None:
         if self._asked is not None:
