@@ -156,6 +156,8 @@ def test_a_fork_under_an_id_that_a_failover_gave_back_has_nothing_of_the_executi
         pytest.param(160802437301103, EMBEDDED, id="a-pipeline-of-seven-before-a-task-that-kills"),
         pytest.param(160802437302448, EMBEDDED, id="a-list-of-large-items-in-a-join"),
         pytest.param(160802437303815, CLUSTER, id="a-list-of-large-items-in-a-join-of-a-cluster"),
+        pytest.param(43942294503295, CLUSTER, id="a-called-task-hangs-and-its-rules-go-on"),
+        pytest.param(43942294500335, EMBEDDED, id="a-called-task-hangs-and-its-rules-try-again"),
     ],
 )
 def test_a_check_asks_for_no_more_than_is_promised(seed: int, shape: str):

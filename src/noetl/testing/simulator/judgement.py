@@ -64,6 +64,7 @@ def compare_with_references(world: World) -> None:
             execution_id,
             logs,
             is_disturbed=is_disturbed(world, tree, logs),
+            broken=frozenset(task_run for one in tree for task_run in world.ledger.broken(one)),
         )
         if differences:
             raise Violation("reference", "; ".join(differences), execution_id)

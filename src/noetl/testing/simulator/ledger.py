@@ -57,7 +57,11 @@ class Ledger:
 
     def is_disturbed(self, execution_id: int) -> bool:
         """Whether the world made a tool fail, so that the execution need not come to what its reference did."""
-        return any(line.state == FAILED_BY_WORLD for line in self.of(execution_id))
+        return any(self.broken(execution_id))
+
+    def broken(self, execution_id: int) -> Iterator[str]:
+        """The task runs in which the world made a tool fail; that of its caller, for a task of the workbook."""
+        return (line.task_run_id for line in self.of(execution_id) if line.state == FAILED_BY_WORLD)
 
     def runs(self, execution_id: int, task_run_id: str, attempt: int) -> int:
         """How often one attempt of a task was executed."""

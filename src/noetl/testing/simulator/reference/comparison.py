@@ -6,7 +6,7 @@ The log of an execution and those of its children come in, and differences go ou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ import msgspec
 
 from noetl.engine import events as facts
 from noetl.engine.events import Event
+from noetl.ids import task_run_id
 from noetl.testing.simulator.reference.expectations import STORED, Attempt, Expected, Tally, TaskKey
 from noetl.testing.simulator.reference.stories import Story, at, goes_on, told
 
@@ -24,21 +25,28 @@ FORCED = ("worker_lost", "timeout", "cancelled", "auth")  # failures that the wo
 SIGNALLED = "told_"  # ctx keys that users' signals write
 
 
-def compare(expected: Expected, execution_id: int, logs: Logs, *, is_disturbed: bool = False) -> list[str]:
+def compare(
+    expected: Expected, execution_id: int, logs: Logs, *, is_disturbed: bool = False, broken: Collection[str] = ()
+) -> list[str]:
     """What differs between an execution with its children and its reference run; nothing: they agree.
 
     `is_disturbed`: somebody cancelled it, or the world made something of it or of its children fail. Then what was
-    recorded before that must be part of the reference run, and no more is asked.
+    recorded before that must be part of the reference run, and no more is asked. `broken`: the task runs whose tools
+    the world made fail.
     """
-    return list(islice(_compared(expected, execution_id, logs, is_disturbed=is_disturbed), DIFFERENCES_MAX))
+    found = _compared(expected, execution_id, logs, is_disturbed=is_disturbed, broken=broken)
+    return list(islice(found, DIFFERENCES_MAX))
 
 
-def _compared(expected: Expected, execution_id: int, logs: Logs, *, is_disturbed: bool) -> Iterator[str]:
-    story = told(logs[execution_id], partial(_is_forced, expected) if is_disturbed else goes_on)
+def _compared(
+    expected: Expected, execution_id: int, logs: Logs, *, is_disturbed: bool, broken: Collection[str]
+) -> Iterator[str]:
+    is_forced = partial(_is_forced, expected, lambda end: _task_run(execution_id, end) in broken)
+    story = told(logs[execution_id], is_forced if is_disturbed else goes_on)
     is_strict = not is_disturbed and not expected.is_loose
     for one in _differences(expected, story, is_disturbed=is_disturbed, is_strict=is_strict):
         yield f"{expected.path} (execution {execution_id}): {one}"
-    yield from _children(expected, story, execution_id, logs, is_disturbed=is_disturbed)
+    yield from _children(expected, story, execution_id, logs, is_disturbed=is_disturbed, broken=broken)
 
 
 def _differences(expected: Expected, story: Story, *, is_disturbed: bool, is_strict: bool) -> Iterator[str]:
@@ -135,7 +143,9 @@ def _ctx(expected: Expected, story: Story) -> Iterator[str]:
             yield f"ctx.{key}: {_short(found.get(key))}, but in the reference {_short(expected.ctx.get(key))}"
 
 
-def _children(expected: Expected, story: Story, execution_id: int, logs: Logs, *, is_disturbed: bool) -> Iterator[str]:
+def _children(
+    expected: Expected, story: Story, execution_id: int, logs: Logs, *, is_disturbed: bool, broken: Collection[str]
+) -> Iterator[str]:
     """Each child beside its own reference; one that was cut short with its parent is compared as far as it came."""
     is_strict = not is_disturbed and not expected.is_loose
     for child_id, log in logs.items():
@@ -150,9 +160,8 @@ def _children(expected: Expected, story: Story, execution_id: int, logs: Logs, *
                 yield f"a child {child_id} was started for {key or requested.parent_key}, but not in the reference"
             continue
         is_whole = is_strict and key is not None and key.run.step not in expected.loose_steps
-        yield from _compared(
-            wanted, child_id, logs, is_disturbed=is_disturbed or (not is_whole and _was_cut_short(log))
-        )
+        is_cut_short = not is_whole and _was_cut_short(log)
+        yield from _compared(wanted, child_id, logs, is_disturbed=is_disturbed or is_cut_short, broken=broken)
 
 
 def _was_cut_short(log: Sequence[Event]) -> bool:
@@ -169,7 +178,11 @@ def _task_key(story: Story, key: str) -> TaskKey | None:
     return TaskKey(at(story.runs[int(run)], int(index)), label, int(visit), int(answered) + 1)
 
 
-def _is_forced(expected: Expected, event: Event, story: Story) -> bool:
+def _task_run(execution_id: int, end: facts.TaskDone) -> str:
+    return task_run_id(execution_id, end.run, end.iter, end.task, end.visit)
+
+
+def _is_forced(expected: Expected, is_broken: Callable[[facts.TaskDone], bool], event: Event, story: Story) -> bool:
     """Whether the log goes its own way from here on, because the world made something fail."""
     if isinstance(event, facts.StepFailed | facts.LoopIterationFailed):
         return event.error.get("kind") in FORCED
@@ -181,8 +194,8 @@ def _is_forced(expected: Expected, event: Event, story: Story) -> bool:
     is_forced = kind != (wanted.error_kind if wanted else "")
     if wanted is not None and key in expected.children and not is_forced:
         is_forced = any(_data("", wanted.data, event.output.get("data", STORED)))  # the child went its own way
-    if wanted is not None and wanted.data is not None and event.output.get("data", STORED) is None:
-        is_forced = True  # what a workbook has for a called task that failed, and whose own rules went on
+    if wanted is not None and not is_forced and is_broken(event):
+        is_forced = any(_attempt(key, wanted, event))  # a called task failed, which its own rules made up for
     if is_forced:
         story.tasks.pop(key, None)
     return is_forced
