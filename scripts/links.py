@@ -34,6 +34,17 @@ def prose(text: str) -> str:
     return FENCE.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
+def plain_bars(text: str) -> str:
+    """A page whose tables have the bars of their code as they are. GitHub wants a stroke before each; the builder of
+    the site parts no cells within code, and would show it."""
+
+    def plain(code: re.Match[str]) -> str:
+        is_in_table = text.startswith("|", text.rfind("\n", 0, code.start()) + 1)
+        return code[0].replace("\\|", "|") if is_in_table and "\n" not in code[0] else code[0]
+
+    return CODE.sub(plain, text)
+
+
 def links(text: str) -> Iterator[tuple[int, str]]:
     """Each link of a page with its line; what stands in code is none."""
     found = CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from links import CODE, LINK, dead_references
+from links import CODE, LINK, dead_references, plain_bars
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -102,7 +102,7 @@ def relinked(page: Path) -> tuple[str, set[Path]]:
         new = os.path.relpath(place_of(target), here)
         return found[0].replace(link, Path(new).as_posix() + (f"#{parts.fragment}" if parts.fragment else ""))
 
-    return outside_code(page.read_text("utf-8"), moved), linked
+    return outside_code(plain_bars(page.read_text("utf-8")), moved), linked
 
 
 def outside_code(text: str, moved: Callable[[re.Match[str]], str]) -> str:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.links import plain_bars
+
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 NAVIGATION = re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2])
@@ -32,3 +34,9 @@ def test_the_first_page_leads_to_every_other():
 
     missing = [page for page in written() - {"README.md"} if f"]({page})" not in first]
     assert [page for page in missing if not page.startswith("tools/")] == []  # their index leads to those
+
+
+def test_a_bar_in_the_code_of_a_table_is_shown_without_its_stroke_and_elsewhere_code_stays_as_it_is():
+    page = "| a |\n|---|\n| `text\\|json` \\| b |\n\n`grep 'a\\|b'`\n\n```\n| `a\\|b` |\n```\n"
+
+    assert plain_bars(page) == page.replace("`text\\|json`", "`text|json`")
