@@ -28,6 +28,7 @@ FACTS = {
     "role": "viewer",
     "url": "nats://localhost:4222",
     "pool": "gpu",
+    "port": "8643",
     "template": "paging",
     "verb": "schedule",
 }

@@ -51,6 +51,16 @@ def test_a_detached_server_runs_playbooks_and_stops_when_asked(home, port):
     assert after == (1, [])
 
 
+def test_advice_about_a_server_names_its_port_and_nothing_that_it_refuses(home):
+    port = free_port()
+    started = noetl("server", "start", "--port", str(port), "--detach", home=home)
+    (home / "greet.yaml").write_text(GREET)
+    planned = noetl("plan", "greet.yaml", "--server", f"http://127.0.0.1:{port}", home=home)
+
+    assert started.stderr.endswith(f"next: noetl server stop --port {port}\n")  # another one may run in this home
+    assert planned.stderr == f"next: noetl run greet.yaml --server http://127.0.0.1:{port}\n"
+
+
 def test_a_second_start_on_the_same_port_is_refused(home, port):
     again = noetl("server", "start", "--port", str(port), "--detach", home=home)
     in_front = noetl("server", "start", "--port", str(port), home=home)

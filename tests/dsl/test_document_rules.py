@@ -177,6 +177,18 @@ def test_an_unknown_key_under_spec_is_a_warning_with_its_near_miss(front: Front,
     assert fix in found[0].fix
 
 
+@pytest.mark.spec("PB-13", "ST-07")
+def test_a_policy_of_the_step_that_stands_below_its_loop_is_told_where_it_belongs(front: Front) -> None:
+    loop = "{ in: [1], iterator: n, spec: { policy: { failure: { mode: best_effort } } } }"
+
+    (found,) = front.check(f"workflow: [{{ step: start, loop: {loop}, tool: {{ kind: noop }} }}]\n").findings
+
+    assert (found.code, found.fix) == (
+        "NL120",
+        "it is a policy of the step: write it under spec.policy of the step, beside loop",
+    )
+
+
 @pytest.mark.spec("PB-13", "TK-18")
 def test_the_knobs_of_an_unknown_kind_are_not_judged(front: Front) -> None:
     body = "workflow:\n  - step: start\n    tool: { kind: quantum, qubits: 3, timeout: 1, spec: { depth: 3 } }\n"

@@ -91,7 +91,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     "token.listed": ("token create --role {role}",),
     "token.revoked": ("token list",),
     # servers and workers
-    "server.started": ("list --server {url}", "server stop"),
+    "server.started": ("list --server {url}", "server stop --port {port}"),  # others may run here
     "server.status": ("list --server {url}",),
     "server.status.not": ("doctor",),
     "server.none": ("server start --detach",),
@@ -107,6 +107,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     "templates": ("init --template {template}",),
     "planned": ("plan {file} --connect", "run {file}"),
     "planned.connected": ("run {file}",),
+    "planned.remote": ("run {file}",),  # connections are tried where workers are
     "planned.incomplete": ("keychain set {name} --kind {kind}",),
     "planned.not": ("plan {file} --connect",),
     "tested": ("test --coverage {file}",),

@@ -88,7 +88,7 @@ def command(
 
         for line in lines_of(document):
             click.echo(line)
-        advise(**following(document, target))
+        advise(**following(document, target, is_remote=bool(settings.server_url)))
     return exits.FAILED if has_failed(document) else exits.DONE
 
 
@@ -96,14 +96,16 @@ def has_failed(document: dict[str, Any]) -> bool:
     return any(one["state"] == "fail" for one in document["connections"] or ())
 
 
-def following(document: dict[str, Any], target: str) -> dict[str, str]:
+def following(document: dict[str, Any], target: str, *, is_remote: bool) -> dict[str, str]:
     """What has happened, and its facts."""
     missing = [one for one in document["needs"]["credentials"] if one["state"] == "missing"]
     if missing:
         return {"situation": "planned.incomplete", "name": missing[0]["name"], "kind": missing[0]["kind"]}
     if has_failed(document):
         return {"situation": "planned.not", "file": target}
-    return {"situation": "planned" if document["connections"] is None else "planned.connected", "file": target}
+    if document["connections"] is None:
+        return {"situation": "planned.remote" if is_remote else "planned", "file": target}
+    return {"situation": "planned.connected", "file": target}
 
 
 def shown(settings: Settings, path: str, version: int | None) -> dict[str, Any]:

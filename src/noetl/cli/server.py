@@ -77,7 +77,7 @@ def start(detach: bool, pid_file: Path | None, log_file: Path | None, ready_seco
         settings, flags.values, pid_file=pid_file, log_file=log_file, ready_seconds_max=ready_seconds
     )
     click.echo(f"started the server at {row['url']} (process {row['pid']}); log file {row['log_file']}", err=True)
-    advise("server.started", url=row["url"])
+    advise("server.started", url=row["url"], port=row["port"])
     return exits.DONE
 
 

@@ -28,6 +28,7 @@ from noetl.dsl.nodes import Mapping, shorten
 from noetl.dsl.rules import contract
 from noetl.dsl.rules.shape_faults import UNKNOWN, shape_faults
 from noetl.dsl.rules.whereabouts import at, value_at
+from noetl.dsl.shapes import SHAPES
 
 RULE = contract.Rule(code="NL120", name="unknown-spec-key", spec=("PB-13", "TK-18"), severity=WARNING)
 
@@ -66,4 +67,6 @@ def fix(draft: Draft, one: ShapeFault, known: list[str]) -> str:
         owner = next((kind for kind in map(draft.kinds.get, draft.kinds) if kind and kind.knob(one.key)), None)
         if owner:
             return f"it is a knob of kind: {owner.name}: write {owner.name}: {{ {one.key}: … }}"
+    if one.name == "loop.policy" and one.key in SHAPES["step.policy"].keys:
+        return "it is a policy of the step: write it under spec.policy of the step, beside loop"
     return "delete it"
