@@ -20,6 +20,7 @@ CODE = re.compile(f"{FENCE.pattern}|{SPAN.pattern}", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!\\)\]\(\s*<?([^()\s<>]*(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"]*\")?\s*\)")
 HEADING = re.compile(r"^#{1,6} +(.+?)(?: +#+)? *$", re.MULTILINE)
 MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]+>|(?<!\\)[*`]|\\(?=[^\w\s])")
+SHOWN = {".yaml": "yaml", ".py": "python", ".toml": "toml", ".conf": "text", ".ndjson": "json"}  # and in which words
 NO_WORD = re.compile(r"[^\w\- ]")
 
 
@@ -43,6 +44,12 @@ def plain_bars(text: str) -> str:
         return code[0].replace("\\|", "|") if is_in_table and "\n" not in code[0] else code[0]
 
     return CODE.sub(plain, text)
+
+
+def shown(name: str, text: str) -> str:
+    """A page that shows a file: a browser would save a playbook instead of showing it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"# {name}\n\n[The file itself]({name})\n\n{fence}{SHOWN[Path(name).suffix]}\n{text.rstrip()}\n{fence}\n"
 
 
 def links(text: str) -> Iterator[tuple[int, str]]:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from links import CODE, LINK, dead_references, plain_bars
+from links import CODE, LINK, SHOWN, dead_references, plain_bars, shown
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -59,6 +59,8 @@ def lay_together() -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and path.suffix != ".md":
             shutil.copyfile(path, target)
+            if path.suffix in SHOWN:
+                shown_at(target).write_text(shown(path.name, path.read_text("utf-8")), encoding="utf-8")
             continue
         text, linked = relinked(path) if path.is_file() else listing(path)
         target.write_text(text, encoding="utf-8")
@@ -79,7 +81,13 @@ def listing(folder: Path) -> tuple[str, set[Path]]:
     """A page of the files in a folder, and those files."""
     found = {path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     names = sorted(path.relative_to(folder).as_posix() for path in found)
-    return f"# {folder.relative_to(ROOT).as_posix()}/\n\n" + "".join(f"- [{name}]({name})\n" for name in names), found
+    lines = [f"- [{name}]({shown_at(Path(name)).as_posix()})\n" for name in names]
+    return f"# {folder.relative_to(ROOT).as_posix()}/\n\n" + "".join(lines), found
+
+
+def shown_at(path: Path) -> Path:
+    """Where a file is shown: on a page of its own, or as a browser shows it."""
+    return path.with_name(f"{path.name}.md") if path.suffix in SHOWN else path
 
 
 def relinked(page: Path) -> tuple[str, set[Path]]:
@@ -99,7 +107,7 @@ def relinked(page: Path) -> tuple[str, set[Path]]:
             return found[0]  # zensical and the check of the site say so
         if (DOCS not in target.parents or target.is_dir()) and target != ROOT / HOME:
             linked.add(target)
-        new = os.path.relpath(place_of(target), here)
+        new = os.path.relpath(shown_at(place_of(target)), here)
         return found[0].replace(link, Path(new).as_posix() + (f"#{parts.fragment}" if parts.fragment else ""))
 
     return outside_code(plain_bars(page.read_text("utf-8")), moved), linked

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.links import plain_bars
+from scripts.links import plain_bars, shown
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -40,3 +40,10 @@ def test_a_bar_in_the_code_of_a_table_is_shown_without_its_stroke_and_elsewhere_
     page = "| a |\n|---|\n| `text\\|json` \\| b |\n\n`grep 'a\\|b'`\n\n```\n| `a\\|b` |\n```\n"
 
     assert plain_bars(page) == page.replace("`text\\|json`", "`text|json`")
+
+
+def test_a_file_that_a_browser_would_save_is_shown_on_a_page_of_its_own():
+    page = shown("a.yaml", "x: 1 # `y`\n")
+
+    assert page == "# a.yaml\n\n[The file itself](a.yaml)\n\n```yaml\nx: 1 # `y`\n```\n"
+    assert shown("a.py", '"""\n```\n"""\n').endswith('\n\n````python\n"""\n```\n"""\n````\n')
