@@ -465,6 +465,7 @@ def test_without_a_token_it_says_where_one_can_come_from(server, tmp_path):
     assert done.returncode == exits.WRONG_INPUT
     assert "--token-file" in done.stderr
     assert "NOETL_TOKEN" in done.stderr
+    assert f"The first server over a store leaves one in its home, {tmp_path}" in done.stderr
 
 
 def test_the_homes_token_goes_to_this_machine_only(here):

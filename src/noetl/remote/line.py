@@ -36,7 +36,8 @@ JSON, EVENT_STREAM = "application/json", "text/event-stream"
 TOKEN_VARIABLE = "NOETL_TOKEN"  # noqa: S105 - its name
 NO_TOKEN = (
     f"the server {{url}} wants a token, and there is none: name a file that holds one with --token-file or "
-    f"server.token_file, or set {TOKEN_VARIABLE}. A server of this machine leaves one in {{file}}"
+    f"server.token_file, or set {TOKEN_VARIABLE}. The first server over a store leaves one in its "
+    f"home, {{file}} if that is this one"
 )
 
 

@@ -121,8 +121,8 @@ class WorkerProcess:
         token = token_files.read_own(file)
         if token is None:
             raise Unreachable(
-                f"there is no token of role worker: neither --token-file was given nor is there {file}. A server that "
-                "shares this home makes one; else make one there: noetl token create --role worker"
+                f"there is no token of role worker: neither --token-file was given nor is there {file}. The first "
+                "server over a store makes one in its home; for another home: noetl token create --role worker"
             )
         return token
 
