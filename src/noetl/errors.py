@@ -99,6 +99,14 @@ class UnknownExecution(RequestError):
         self.execution_id = execution_id
 
 
+class NoExecution(UnknownExecution):
+    """The newest one was asked for, and nothing has been run."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__("last", store)
+        self.args = (f"nothing has been run yet in {store}, so there is no last execution",)
+
+
 class AmbiguousExecution(RequestError):
     def __init__(self, digits: str, store: str, candidates: Sequence[str]) -> None:
         super().__init__(

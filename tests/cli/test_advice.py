@@ -31,6 +31,8 @@ FACTS = {
     "port": "8643",
     "template": "paging",
     "verb": "schedule",
+    "command": ["schedule", "show"],
+    "folder": "orders",
 }
 SCHEDULE = """\
 apiVersion: noetl.io/v2
@@ -63,7 +65,8 @@ WALK = (
     ("trigger list", "trigger apply FILE"),
     ("keychain list", "keychain set NAME --kind KIND"),
     ("token list", "token create --role ROLE"),
-    ("show last", "list"),
+    ("show last", "run FILE"),
+    ("show 7", "list"),
     ("run nothing.yaml", "catalog list"),
     ("run greet.yaml", "show 1"),
     ("run bad.yaml", "explain NL303"),
@@ -140,11 +143,25 @@ WALK = (
     ("graph greet.yaml -o greet.svg", "check greet.yaml"),
     ("schema -o schema.json", "check FILE"),
     ("show", "show --help"),
-    ("shwo", "--help"),
+    ("shwo", "show --help"),
+    ("frobnicate", "--help"),
+    ("version", "--help"),
+    ("", "init DIR"),
+    ("catalog", "catalog list"),
+    ("server", "server status"),
+    ("run gret.yaml", "run greet.yaml"),
+    ("run gret.yaml --set a=1", "catalog list"),
+    ("catalog register gret.yaml", "catalog register greet.yaml"),
+    ("check gret.yaml", "check FILE"),
+    ("fmt gret.yaml", "check FILE"),
+    ("migrate gret.yaml", "check FILE"),
+    ("keychain test nobody", "keychain list"),
+    ("token revoke none", "token list"),
+    ("worker start", "worker start --help"),
+    ("events 1", "show 1"),
 )
 # These do not end so, each for its reason.
 SPARED = {
-    "events": "a log, to be read on or filtered",
     "eval": "a value, for a script",
     "catalog show": "a playbook's text, to be kept in a file",
     "completion": "a script, for a shell",
@@ -238,7 +255,7 @@ def test_advice_repeats_only_the_places_that_a_command_takes(name):
         return
     taken = {option for parameter in command.params for option in parameter.opts} & set(PLACE)
     verb = name.split()[0]
-    if verb in ("server", "worker", "doctor") and name.endswith((" start", "doctor")):
+    if name.endswith(" start") or verb in ("import", "sweep", "replay-test"):
         taken &= {*TAKEN[verb]}  # they take more, which advice does not repeat
 
     assert set(TAKEN.get(verb, PLACE)) == taken
@@ -251,12 +268,29 @@ def test_advice_repeats_only_the_places_that_a_command_takes(name):
         ("show 1 --home=my", "noetl show 7 --home my"),
         ("run a.yaml --store sqlite:///x.db", "noetl show 7 --store sqlite:///x.db"),
         ("list --server http://h:1 --token-file t", "noetl show 7 --server http://h:1 --token-file t"),
+        ("run a --store postgresql://ada:se:cr@et@h/db", "noetl show 7 --store URL"),
+        ("run a --store postgresql://h/db?password=secret", "noetl show 7 --store URL"),
+        ("run a --store postgresql://ada@h/db", "noetl show 7 --store postgresql://ada@h/db"),
     ],
 )
 def test_a_command_repeats_where_the_user_asked(words, command, monkeypatch):
     monkeypatch.setattr(voice, "heard", shlex.split(words))
 
     assert list(commands("listed", id="7")) == [command]
+
+
+def test_a_refused_token_is_not_the_one_to_make_another_with(monkeypatch):
+    monkeypatch.setattr(voice, "heard", ["run", "a.yaml", "--server", "http://h:1", "--token-file", "viewer.token"])
+    role = advice.role_wanted("POST /api/v1/executions needs the role runner; this token has viewer")
+
+    assert list(commands("Forbidden", role=role)) == ["noetl token create --role runner --server http://h:1"]
+    assert advice.role_wanted("this token is for others") is ...
+
+
+def test_what_is_done_beside_the_store_is_not_advised_over_a_server(monkeypatch):
+    monkeypatch.setattr(voice, "heard", ["export", "7", "--server", "http://h:1", "--token-file", "t"])
+
+    assert list(commands("exported", file="7.noetl")) == ["noetl import 7.noetl"]
 
 
 def test_facts_are_quoted_for_the_shell_of_the_system(monkeypatch):

@@ -55,7 +55,12 @@ def test_help_lists_every_verb_with_its_line(flag, capsys):
 
 def test_no_verb_prints_the_help_and_is_a_usage_error(capsys):
     assert run_main([]) == exits.WRONG_INPUT
-    assert "Commands:" in capsys.readouterr().err
+
+    said = capsys.readouterr().err
+    assert "Commands:" in said
+    assert said.startswith("Usage: noetl ")
+    assert "error:" not in said
+    assert said.lower().count("usage: noetl ") == 1
 
 
 def test_every_verb_of_the_table_is_a_command_with_that_name():
@@ -93,7 +98,7 @@ def test_verbs_of_the_public_noetl_that_are_called_otherwise_here_are_pointed_to
     assert run_main([word]) == exits.WRONG_INPUT
 
     assert f'did you mean "{verb}"?' in capsys.readouterr().err
-    assert verb.split()[0] in VERBS
+    assert verb.split()[0] in VERBS or run_main([verb]) == exits.DONE
 
 
 def test_an_unknown_option_is_a_usage_error(capsys):

@@ -37,7 +37,7 @@ def test_the_new_text_is_printed_and_the_file_stays(playbook, capfd):
 
     captured = capfd.readouterr()
     assert captured.out == NEW
-    assert captured.err == f"{playbook}: 2 changes from document 003\n"
+    assert captured.err == f"{playbook}: 2 changes from document 003\nnext: noetl migrate --write {playbook}\n"
     assert playbook.read_text(encoding="utf-8") == OLD
 
 
@@ -88,6 +88,7 @@ def test_what_was_left_is_named_with_its_place_and_its_reason(playbook, capfd):
         "      |                              ^\n"
         '   why: "a" can send two tokens at once, and more than one of them may have it\n'
         "\n"
+        f"next: noetl migrate --write {playbook}\n"
     )
 
 

@@ -2,7 +2,8 @@
 
 Comes in: a situation and its facts. Goes out: `next: noetl …` on standard error, a line for each command, so that each
 can be pasted as it stands: quoted for the shell, with the --home, --store, --server and --token-file that were given.
-Nothing where data was asked for (`--format json`) or quiet. A command whose facts are not known is left out.
+Nothing where data was asked for (`--format json`) or quiet. A command whose facts are not known is left out. An address
+with a password in it is not said again: these lines go to logs and screens that others read.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ PLACE = ("--home", "--store", "--server", "--token-file")
 TAKEN: dict[str, tuple[str, ...]] = {  # of the options above, by the verbs that do not take all of them
     **dict.fromkeys(("init", "test", "check", "explain", "fmt", "migrate", "graph", "schema", "completion"), ()),
     **dict.fromkeys(("server", "worker"), ("--home",)),
+    **dict.fromkeys(("import", "sweep", "replay-test"), ("--home", "--store")),  # done where the store is
     "keychain": ("--home", "--server", "--token-file"),
-    "doctor": ("--home", "--store", "--server"),
 }
+GROUPS = ("catalog", "schedule", "trigger", "keychain", "server", "worker", "token")  # verbs with verbs of their own
+OF_TOKENS = ("Forbidden", "Unauthenticated")  # the token that was refused makes no other
 
 NEXT: dict[str, tuple[str, ...]] = {
     # run, resume and rerun
@@ -46,6 +49,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     "listed": ("show {id}",),
     "listed.none": ("run {file}",),
     "listed.none_like_that": ("list",),
+    "read": ("show {id}",),
     "explained": ("show {id}", "rerun {id} --from {step}"),
     "compared": ("why {id} {step}", "show {id}"),
     "replay_tested": ("run {file}",),
@@ -129,9 +133,14 @@ NEXT: dict[str, tuple[str, ...]] = {
     "migrated.shown": ("migrate --write {file}",),
     "drawn": ("check {file}",),
     # errors
-    "UsageError": ("{verb} --help",),
+    "welcomed": ("init {folder}",),
+    "welcomed.server": ("server status",),
+    "welcomed.worker": ("worker status",),
+    "misnamed": ("{command} {file}",),
+    "UsageError": ("{command} --help",),
     "UsageError.of_noetl": ("--help",),
     "UnknownExecution": ("list",),
+    "NoExecution": ("run {file}",),
     "AmbiguousExecution": ("list",),
     "UnknownPlaybook": ("catalog list",),
     "UnknownDocument": ("{verb} list",),
@@ -139,13 +148,13 @@ NEXT: dict[str, tuple[str, ...]] = {
     "MissingCredential": ("keychain set {name} --kind {kind}", "keychain list"),
     "Forbidden": ("token create --role {role}",),
     "Unauthenticated": ("token create --role {role}",),
-    "RequestError": ("{verb} --help",),
-    "RequestError.of_id": ("show {id}", "{verb} --help"),
+    "RequestError": ("{command} --help",),
+    "RequestError.of_id": ("show {id}", "{command} --help"),
     "MissingLibrary": (),  # the error has the command, and it is none of ours
     "OperatorError": ("doctor",),
-    "FileNotFoundError": ("{verb} --help",),
-    "IsADirectoryError": ("{verb} --help",),
-    "NotADirectoryError": ("{verb} --help",),
+    "FileNotFoundError": ("{command} --help",),
+    "IsADirectoryError": ("{command} --help",),
+    "NotADirectoryError": ("{command} --help",),
     "ConnectionError": ("doctor",),
     "TimeoutError": ("doctor",),
 }
@@ -158,8 +167,11 @@ BLANKS = {
     "name": "NAME",
     "url": "URL",
     "template": "TEMPLATE",
+    "folder": "DIR",
 }
 UNNAMED = ("<stdin>", "-")
+SECRETIVE = re.compile(r"://.*:.*@|password=", re.IGNORECASE)  # of a URL
+ROLE = re.compile(r"needs the role (\w+)")
 FACT = re.compile(r"\{(\w+)\}")
 PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
@@ -179,7 +191,8 @@ def commands(situation: str, **facts: object) -> Iterator[str]:
         if known.keys() >= set(FACT.findall(template)):
             command = template.format(**known).strip()  # no file at all stands for the current folder
             taken = () if command.endswith("--help") else TAKEN.get(command.partition(" ")[0], PLACE)
-            rest = [f"{name} {quoted(value)}" for name, value in place if name in taken and name not in command]
+            taken = tuple(name for name in taken if name != "--token-file" or situation not in OF_TOKENS)
+            rest = [f"{name} {place_of(value)}" for name, value in place if name in taken and name not in command]
             yield " ".join(["noetl", command, *rest])
 
 
@@ -189,6 +202,17 @@ def fact_of(name: str, fact: object) -> str:
     if fact is ... or any(one in UNNAMED for one in many):
         return BLANKS[name]
     return " ".join(quoted(str(one)) for one in many)
+
+
+def role_wanted(message: str) -> object:
+    """The role that a refusal asks for, if it says so; else the person has to know."""
+    wanted = ROLE.search(message)
+    return wanted[1] if wanted else ...
+
+
+def place_of(value: str) -> str:
+    """A place as it was given; what may hold a password is left to the person."""
+    return BLANKS["url"] if SECRETIVE.search(value) else quoted(value)
 
 
 def quoted(word: str) -> str:
@@ -210,6 +234,11 @@ def is_silent(words: Sequence[str]) -> bool:
     if "--quiet" in words or "-q" in words:
         return True
     return any(form != "text" for form in values_of("--format", words))
+
+
+def is_bare(words: Sequence[str]) -> bool:
+    """Whether nothing but a place was given by options, so that a command can be said again without them."""
+    return all(word.partition("=")[0] in PLACE for word in words if word.startswith("-"))
 
 
 def given_place(words: Sequence[str]) -> list[tuple[str, str]]:

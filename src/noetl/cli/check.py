@@ -13,7 +13,7 @@ import msgspec
 from noetl import __version__
 from noetl.cli import exits
 from noetl.cli.advice import advise
-from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
+from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, unread_words, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.dsl.check import Checked, check
 from noetl.dsl.findings import ERROR, SEVERITIES, Finding, as_text, printable
@@ -91,7 +91,7 @@ def check_files(names: Sequence[str], options: Options, is_fixing: bool) -> tupl
             data = read_bytes(name)
         except OSError as error:
             is_complete = False
-            complain(f'cannot read "{name}": {error.strerror or error}. Name a playbook file.')
+            click.echo(unread_words(name, error), err=True)
             continue
         result, is_written = fix_file(name, data, options) if is_fixing else (check_bytes(name, data, options), True)
         result.drafts.clear()  # what is said is in the findings; many files must fit

@@ -19,9 +19,12 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 @click.command("doctor")
 @click.option("--queue", metavar="URL", help="NATS, by which workers are reached.  [default: queue.url]")
 @click.option("--server", metavar="URL", help="Ask a server instead of looking into its store.  [default: server.url]")
+@click.option("--token-file", metavar="FILE", help="That server's token.  [default: NOETL_TOKEN, else the home's]")
 @store_options
 @format_option
-def command(queue: str | None, server: str | None, home: str | None, store: str | None, form: str) -> int:
+def command(
+    queue: str | None, server: str | None, token_file: str | None, home: str | None, store: str | None, form: str
+) -> int:
     """Look at home, store, queue, servers and workers, and say what to do.
 
     Nothing is changed, and nothing secret is shown. Exit code: 0 nothing fails (there may be warnings), 1 something
@@ -37,6 +40,7 @@ def command(queue: str | None, server: str | None, home: str | None, store: str 
             "store.url": ("--store", store),
             "queue.url": ("--queue", queue),
             "server.url": ("--server", server),
+            "server.token_file": ("--token-file", token_file),
         }
     )
     findings = clictl.examine(flags.settings())

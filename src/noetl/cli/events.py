@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from noetl.cli import exits
+from noetl.cli.advice import advise
 from noetl.cli.executions import execution_id
 from noetl.cli.options import format_option, place_options, settings_of
 from noetl.cli.sides import executions_of
@@ -38,6 +39,7 @@ def command(execution: str, follow: bool, after: int, home: str | None, store: s
     found = side.follow(settings, number, after) if follow else side.events(settings, number, after)
     for event in found:
         click.echo(msgspec.json.encode(event) if form == "json" else line_of(event))
+    advise("read", id=number)
     return exits.DONE
 
 

@@ -11,7 +11,7 @@ from noetl.cli.sides import executions_of, is_empty, place_name
 from noetl.cli.words import clean, duration
 from noetl.config import Settings
 from noetl.dsl.findings import printable
-from noetl.errors import AmbiguousExecution, RequestError, UnknownExecution
+from noetl.errors import AmbiguousExecution, NoExecution, RequestError, UnknownExecution
 
 NEWEST = "last"
 ID_DIGITS_MAX = 18  # within 63 bits
@@ -51,7 +51,7 @@ def newest(settings: Settings) -> int:
     """The newest execution that somebody started; what it called is newer, and not meant."""
     found = [] if is_empty(settings) else executions_of(settings).list_executions(settings, 1, {"is_root": True})
     if not found:
-        raise UnknownExecution(NEWEST, place_name(settings))
+        raise NoExecution(place_name(settings))
     return int(found[0]["execution_id"])
 
 

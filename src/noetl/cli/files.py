@@ -39,6 +39,16 @@ def read_bytes(name: str) -> bytes:
         return file.read(BYTES_MAX + 1)
 
 
+def unread_words(name: str, error: OSError) -> str:
+    """Why a file could not be read, and which one may have been meant."""
+    from noetl.cli.near import near_file
+    from noetl.dsl.findings import printable
+
+    near = near_file(name) if isinstance(error, FileNotFoundError) else None
+    advice = f'Did you mean "{near}"?' if near else "Name a playbook file."
+    return printable(f'error: cannot read "{shown_name(name)}": {error.strerror or error}. {advice}')
+
+
 def shown_name(name: str) -> str:
     """How messages call a file; a name that is no UTF-8 is spelt out."""
     return "<stdin>" if name == STANDARD_INPUT else name.encode("utf-8", "backslashreplace").decode()

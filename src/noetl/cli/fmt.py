@@ -11,7 +11,7 @@ import msgspec
 
 from noetl.cli import exits
 from noetl.cli.advice import advise
-from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
+from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, unread_words, write_whole
 from noetl.cli.rewriting import diff_of, faults_as_text, plural
 from noetl.dsl.fmt import formatted
 
@@ -59,7 +59,8 @@ def command(files: Sequence[str], is_checking: bool, shows_diff: bool, form: str
     elif STANDARD_INPUT not in files:
         click.echo(summary([status for _, status in outcomes], options), err=True)
         would = [name for name, status in outcomes if status == "changed" and not options.writes]
-        advise("laid_out.not" if would else "laid_out", file=would or [*files])
+        read = [name for name, status in outcomes if status != "refused"]
+        advise("laid_out.not" if would else "laid_out", file=would or ([*files] if read else ...))
     return exit_code([status for _, status in outcomes], options)
 
 
@@ -68,7 +69,7 @@ def outcome(name: str, options: Options) -> tuple[str, str]:
     try:
         data = read_bytes(name)
     except OSError as error:
-        click.echo(f'error: cannot read "{name}": {error.strerror or error}. Name a playbook file.', err=True)
+        click.echo(unread_words(name, error), err=True)
         return name, "refused"
     done = formatted(data, shown_name(name))
     if done.faults:

@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+class UnknownVerb(click.UsageError):
+    """A verb that is none; `near` is what may have been meant."""
+
+    def __init__(self, name: str, context: click.Context) -> None:
+        from difflib import get_close_matches
+
+        near = [SPELT_ELSEWHERE[name]] if name in SPELT_ELSEWHERE else get_close_matches(name, VERBS, n=1)
+        advice = f'did you mean "{near[0]}"?' if near else f"the commands are: {', '.join(VERBS)}"
+        super().__init__(f'noetl has no command "{name}"; {advice}', context)
+        self.near = near[0] if near else ""
+
+
 class Verbs(click.Group):
     """A click group whose commands are a table, each loaded when it is asked for."""
 
@@ -34,7 +46,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if ALIASES.get(name, name) not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_verb(name), ctx)
+            raise UnknownVerb(name, ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -62,14 +74,6 @@ def _keep_examples_whole(command: click.Command) -> None:
     command.help = cleandoc(command.help or "").replace("\n\nExample:", "\n\n\b\nExample:")
     for below in getattr(command, "commands", {}).values():
         _keep_examples_whole(below)
-
-
-def _unknown_verb(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = [SPELT_ELSEWHERE[name]] if name in SPELT_ELSEWHERE else get_close_matches(name, VERBS, n=1)
-    advice = f'did you mean "{near[0]}"?' if near else f"the commands are: {', '.join(VERBS)}"
-    return f'noetl has no command "{name}"; {advice}'
 
 
 @click.group(

@@ -74,7 +74,14 @@ VERBS = {
 
 # What clients of the public NoETL are used to (UP-10): where the meaning is the same it works, else it is pointed to.
 ALIASES = {"status": "show", "exec": "run"}
-SPELT_ELSEWHERE = {"execute": "run", "executions": "list", "register": "catalog register", "credential": "keychain"}
+SPELT_ELSEWHERE = {
+    "execute": "run",
+    "executions": "list",
+    "register": "catalog register",
+    "credential": "keychain",
+    "help": "--help",
+    "version": "--version",
+}
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -156,16 +163,14 @@ def _report(error: Exception) -> int:
     code: Any = getattr(error, "exit_code", None)
     if isinstance(code, int):
         say(f"error: {error}", err=True)
-        _guess_file(getattr(error, "path", None))
-        _advise_after(error)
+        _advise_after(error, _guess_file(getattr(error, "path", None)))
         return code
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
         say("error: an argument or a file name is not UTF-8 text; give it in UTF-8", err=True)
         return exits.WRONG_INPUT
     if isinstance(error, OSError):
         say(f"error: {_os_error(error)}", err=True)
-        _guess_file(error.filename if isinstance(error, FileNotFoundError) else None)
-        _advise_after(error)
+        _advise_after(error, _guess_file(error.filename if isinstance(error, FileNotFoundError) else None))
         return next((code for kinds, code in OS_ERRORS if isinstance(error, kinds)), exits.FAILED)
     say(
         f"error: this is a fault of NoETL {__version__}, not yours: {type(error).__name__}: {error}\n"
@@ -175,24 +180,33 @@ def _report(error: Exception) -> int:
     return exits.FAILED
 
 
-def _guess_file(name: object) -> None:
-    """Say which file may have been meant, if one is called nearly so."""
-    if isinstance(name, str):
-        from noetl.cli.near import near_file
+def _guess_file(name: object) -> str | None:
+    """Say which file may have been meant, if one is called nearly so, and give it."""
+    if not isinstance(name, str):
+        return None
+    from noetl.cli.near import near_file
 
-        if near := near_file(name):
-            say(f'   fix: did you mean "{near}"?', err=True)
+    if near := near_file(name):
+        say(f'   fix: did you mean "{near}"?', err=True)
+    return near
 
 
-def _advise_after(error: Exception) -> None:
+def _advise_after(error: Exception, near: str | None) -> None:
     """What to do next, of the errors that the table of advice knows."""
-    from noetl.cli.advice import NEXT, advise
+    from noetl.cli.advice import GROUPS, NEXT, advise, is_bare, role_wanted
 
     verb, *rest = voice.heard[:2] or [""]
-    is_id = bool(rest) and (rest[0].isdecimal() or rest[0] == "last")
-    if situation := next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in NEXT), None):
-        name, of_id = getattr(error, "name", None), f"{situation}.of_id"
-        advise(of_id if is_id and of_id in NEXT else situation, verb=verb, id=rest, name=name, role=..., kind=...)
+    command = " ".join([verb, *(rest if verb in GROUPS else ())])
+    situation = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in NEXT), None)
+    if near is not None and is_bare(voice.heard):
+        situation = "misnamed"
+    elif situation and rest and (rest[0].isdecimal() or rest[0] == "last") and f"{situation}.of_id" in NEXT:
+        situation = f"{situation}.of_id"
+    elif situation == "RequestError" and f"noetl {verb} list" in str(error):
+        situation = "UnknownDocument"
+    if situation:
+        facts = {"name": getattr(error, "name", None), "role": role_wanted(str(error)), "kind": ...}
+        advise(situation, verb=verb, command=command.split(), id=rest, file=near or ..., **facts)
 
 
 def _os_error(error: OSError) -> str:

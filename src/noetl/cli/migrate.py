@@ -11,7 +11,7 @@ import msgspec
 
 from noetl.cli import exits
 from noetl.cli.advice import advise
-from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, write_whole
+from noetl.cli.files import STANDARD_INPUT, named_files, read_bytes, shown_name, unread_words, write_whole
 from noetl.cli.kinds import available_kinds
 from noetl.cli.rewriting import diff_of, faults_as_text, plural
 from noetl.dsl.check import text_findings
@@ -80,16 +80,13 @@ def run(names: Sequence[str], surface: str | None, shows_diff: bool, writes: boo
         try:
             data = read_bytes(name)
         except OSError as error:
-            click.echo(f'error: cannot read "{name}": {error.strerror or error}. Name a playbook file.', err=True)
+            click.echo(unread_words(name, error), err=True)
             code = exits.WRONG_INPUT
             continue
         done.append(migrate_bytes(name, data, surface))
         code = max(code, finish(done[-1], shows_diff, writes, form))
-    if writes:
-        advise("migrated", file=[*names])
-    elif shows_diff:
-        changed = [one.name for one in done if one.new != one.data]
-        advise("migrated.shown" if changed else "migrated", file=changed or [*names])
+    changed = [one.name for one in done if one.new != one.data and not writes]
+    advise("migrated.shown" if changed else "migrated", file=changed or [one.name for one in done] or ...)
     if form == "json":
         click.echo(msgspec.json.format(msgspec.json.encode([as_json(one, writes) for one in done]), indent=2))
     return code

@@ -17,20 +17,38 @@ from noetl.cli.voice import say
 from noetl.dsl.findings import printable
 
 DID_YOU_MEAN = re.compile(r"\.? \(?Did you mean (?:one of: )?(.*?)\?\)?\.?$")
+LISTED = ("catalog", "schedule", "trigger", "keychain", "token")  # the groups that have a `list`
 UNKNOWN_COMMAND = re.compile(r"No such command '(.*)'\.", re.DOTALL)
 
 
 def tell(error: click.ClickException) -> None:
     """Print the error, the usage of the command that was meant, and where its help is."""
     context = getattr(error, "ctx", None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        welcome(error)
+        return
     say(f"error: {sentence(error, context)}", err=True)
     if context is None:
         verbs = [word for word in voice.heard[:1] if not word.startswith("-")]
-        advise("UsageError" if verbs else "UsageError.of_noetl", verb=verbs)
+        advise("UsageError" if verbs else "UsageError.of_noetl", command=verbs)
         return
     say(f"usage: {' '.join([context.command_path, *context.command.collect_usage_pieces(context)])}", err=True)
-    verb = context.command_path.partition(" ")[2].split()
-    advise("UsageError" if verb else "UsageError.of_noetl", verb=verb)
+    verb = context.command_path.partition(" ")[2].split() or meant(error)
+    advise("UsageError" if verb else "UsageError.of_noetl", command=verb)
+
+
+def welcome(error: click.exceptions.NoArgsIsHelpError) -> None:
+    """`noetl` alone, or a group and nothing of it: whoever types that wants to know what there is."""
+    say(error.ctx.get_help(), err=True)
+    _, _, verb = error.ctx.command_path.partition(" ")
+    situation = "welcomed" if not verb else "UnknownDocument" if verb in LISTED else f"welcomed.{verb}"
+    advise(situation, verb=verb, folder=...)
+
+
+def meant(error: click.ClickException) -> list[str]:
+    """The command of which a verb that is none is a near miss."""
+    near = str(getattr(error, "near", ""))
+    return [] if near.startswith("-") else near.split()
 
 
 def sentence(error: click.ClickException, context: click.Context | None) -> str:
