@@ -1,8 +1,10 @@
 """How show and events lay out an execution, from histories."""
 
+import time
+
 import pytest
 
-from noetl.cli.events import line_of
+from noetl.cli.events import Nesting, line_of
 from noetl.cli.show import bar, ending, head, timeline
 from noetl.engine.events import Fired, NextEvaluated, StepWaiting
 from noetl.projections.envelopes import Envelopes
@@ -52,6 +54,20 @@ def test_a_run_is_a_line_with_its_tasks_and_retries(history):
 
     assert line.startswith("✓ load  ")
     assert line.endswith("fetch (1 retry)")
+
+
+def test_why_it_failed_is_told_once_below_the_runs(history):
+    found = {**shown(history), "runs": [], "error": {"message": "refused"}}
+    run = {**shown_run(history), "error": {"message": "refused"}}
+
+    assert "refused" not in timeline({**found, "runs": [run]}, 100)[0]
+    assert timeline({**found, "runs": [{**run, "error": {"message": "late"}}]}, 100)[0].endswith("late")
+
+
+def shown_run(history):
+    run = history.schedule("load")
+    history.done(run, "load").finish()
+    return shown(history)["runs"][0]
 
 
 def test_runs_of_one_step_are_told_apart(history):
@@ -111,10 +127,40 @@ def test_an_event_is_a_line_with_place_and_detail(history):
 
     lines = [line_of(envelopes.envelope(seq, event)) for seq, event in enumerate(history, 1)]
 
-    assert lines[0].split() == ["1", "00:01:40.000", "playbook.execution.requested", "path=orders"]
+    assert lines[0].split()[::2] == ["1", "playbook.execution.requested"]
+    assert lines[0].endswith(":40.000  playbook.execution.requested  path=orders")
     assert lines[3].split()[2:] == ["step.scheduled", "load"]
     assert lines[-1].endswith("load[17]/fetch #2  do=retry  connection: connection refused")
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_events_of_a_nested_loop_name_the_outer_iteration_too(history):
+    run = history.schedule("load", has_loop=True)
+    history.loop(run, "load", 3, has_inner=True).loop(7, "load", 9, parent_run=run, parent_iter=2)
+    history.task(7, iter=4)
+    envelopes, nesting = Envelopes(4097), Nesting()
+
+    rows = [envelopes.envelope(seq, event) for seq, event in enumerate(history, 1)]
+    lines = [line_of(row, nesting.within(row)) for row in rows]
+
+    assert any("loop.started" in line and "load  count=3" in line for line in lines)
+    assert any("loop.started" in line and "load[2]  count=9" in line for line in lines)
+    assert any("task.done" in line and "load[2.4]/fetch" in line for line in lines)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system's zone is fixed")
+def test_events_are_told_in_the_zone_that_show_uses(history, monkeypatch):
+    monkeypatch.setenv("TZ", "America/Lima")
+    time.tzset()
+    try:
+        line = line_of(Envelopes(4097).envelope(1, next(iter(history))))
+        (_, started, *_) = lines_of(history)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert line.split()[1] == "19:01:40.000"
+    assert "19:01:40" in started
 
 
 def test_an_arc_whose_token_was_dropped_as_a_duplicate_is_not_shown_as_fired(history):

@@ -1,6 +1,14 @@
 """Notices: what a person who watches is told, and what is left to the counts."""
 
-from noetl.engine.events import ChildDone, ExecutionRecovered, Patch, SignalReceived, StepWaiting, TaskWaiting
+from noetl.engine.events import (
+    ChildDone,
+    ExecutionRecovered,
+    Patch,
+    SignalReceived,
+    StepFailed,
+    StepWaiting,
+    TaskWaiting,
+)
 from noetl.projections.notices import notices
 from noetl.projections.progress import Progress
 from tests.projections.histories import BAD, History
@@ -51,6 +59,20 @@ def test_the_end_of_an_inner_loop_is_not_the_end_of_its_step():
     history.loop_done(7, "load", 0)
 
     assert [one.what for one in told(history)] == ["started", "loop"]
+
+
+def test_what_happens_in_a_nested_loop_is_told_with_the_outer_iteration_too():
+    history = History().begin()
+    run = history.schedule("load", has_loop=True)
+    history.loop(run, "load", 3, has_inner=True).loop(7, "load", 9, parent_run=run, parent_iter=2)
+    history.task(7, iter=4, do="retry", output=BAD)
+    history.task(7, iter=4, do="fail", output=BAD, attempt=2)
+    history.add(StepFailed, run=run, step="load", error={"message": "refused", "iteration": "2.4"})
+
+    retry, failed = told(history)[-2:]
+
+    assert (retry.what, retry.iteration) == ("retry", "2.4")
+    assert (failed.what, failed.iteration) == ("failed", "2.4")
 
 
 def test_a_failure_is_told_with_its_place():

@@ -111,8 +111,9 @@ def timeline(found: dict[str, Any], width: int) -> list[str]:
     name_width = min(max(map(columns_of, names), default=0), NAME_WIDTH_MAX, max(width // 3, NAME_WIDTH_MIN))
     bar_width = min(max(width - name_width - REST_WIDTH, BAR_WIDTH_MIN), BAR_WIDTH_MAX) if width >= BAR_FROM else 0
     whole = max((run["offset_ms"] + (run["duration_ms"] or 0) for run in runs), default=0)
+    told = (found["error"] or {}).get("message")  # below, with its place: once is enough
     lines = [
-        run_line(run, padded(name, name_width), bar(run, max(whole, found["duration_ms"] or 0), bar_width))
+        run_line(run, padded(name, name_width), bar(run, max(whole, found["duration_ms"] or 0), bar_width), told)
         for run, name in zip(runs, names, strict=True)
     ]
     if found["omitted_runs"]:
@@ -142,16 +143,16 @@ def bar(run: dict[str, Any], whole_ms: float, width: int) -> str:
     return " " * start + "━" * length + " " * (width - start - length)
 
 
-def run_line(run: dict[str, Any], name: str, drawn: str) -> str:
+def run_line(run: dict[str, Any], name: str, drawn: str, told: str | None = None) -> str:
     colour = COLOURS.get(run["status"])
     mark = coloured(MARKS.get(run["status"], "·"), colour)
     took = duration_ms(run["duration_ms"]) if run["duration_ms"] is not None else run["status"]
     drawing = f"  {coloured(drawn, colour)}" if drawn else ""
-    return f"{mark} {name}{drawing}  {took:>9}  {'; '.join(remarks(run))}".rstrip()
+    return f"{mark} {name}{drawing}  {took:>9}  {'; '.join(remarks(run, told))}".rstrip()
 
 
-def remarks(run: dict[str, Any]) -> list[str]:
-    """Counts of a loop, tasks, retries, why it failed."""
+def remarks(run: dict[str, Any], told: str | None = None) -> list[str]:
+    """Counts of a loop, tasks, retries, why it failed, unless that is told anyway."""
     found = []
     if run["loop"]:
         loop = run["loop"]
@@ -161,7 +162,8 @@ def remarks(run: dict[str, Any]) -> list[str]:
         found.append(f"inner {run['nested']['done']:,} of {run['nested']['total']:,}")
     tasks = [task_words(task) for task in run["tasks"]]
     found += [", ".join(tasks)] if tasks else []
-    found += [clean(str(run["error"].get("message", "")))] if run["error"] else []
+    message = str((run["error"] or {}).get("message", ""))
+    found += [clean(message)] if message and message != told else []
     return found
 
 

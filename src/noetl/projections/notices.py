@@ -67,7 +67,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     what: What
     step: str = ""
     task: str = ""
-    iteration: int = -1
+    iteration: int | str = -1  # of nested loops a text such as 3.7
     attempt: int = 0
     seconds: float = 0.0  # how long it took, or how long it waits
     retries: int = 0
@@ -117,7 +117,7 @@ def ended(what: What) -> Callable[[Progress, Any], Notice | None]:
     return make
 
 
-def end_of(run: Run, event: Event, what: What, message: str = "", task: str = "", iteration: int = -1) -> Notice:
+def end_of(run: Run, event: Event, what: What, message: str = "", task: str = "", iteration: int | str = -1) -> Notice:
     return Notice(
         what=what,
         step=run.step,
@@ -137,8 +137,8 @@ def failed(progress: Progress, event: StepFailed) -> Notice | None:
     run = progress.runs.run(event.run)
     if run is None:
         return None
-    message = str(event.error.get("message", ""))
-    return end_of(run, event, "failed", message=message, task=run.failed_task, iteration=run.failed_iteration)
+    message, iteration = str(event.error.get("message", "")), event.error.get("iteration", run.failed_iteration)
+    return end_of(run, event, "failed", message=message, task=run.failed_task, iteration=iteration)
 
 
 def iteration_failed(progress: Progress, event: LoopIterationFailed) -> Notice:
@@ -146,7 +146,7 @@ def iteration_failed(progress: Progress, event: LoopIterationFailed) -> Notice:
         what="iteration_failed",
         step=step_of(progress, event),
         task=event.task,
-        iteration=event.iter,
+        iteration=progress.runs.iteration(event),
         message=str(event.error.get("message", "")),
     )
 
@@ -159,7 +159,7 @@ def retried(progress: Progress, event: TaskDone) -> Notice | None:
         what="retry",
         step=step_of(progress, event),
         task=event.task,
-        iteration=event.iter,
+        iteration=progress.runs.iteration(event),
         attempt=event.attempt,
         seconds=event.delay_seconds,
         message=str(error.get("message", "")),
@@ -173,7 +173,7 @@ def parked(progress: Progress, event: TaskWaiting) -> Notice:
         what="child" if event.child else "parked",
         step=step_of(progress, event),
         task=event.task,
-        iteration=event.iter,
+        iteration=progress.runs.iteration(event),
         seconds=wait_seconds,
         path=path,
     )

@@ -87,6 +87,7 @@ class Place(NamedTuple):
 
     run: Run  # the step run that it is, or is part of
     counts: Counts | None  # of the loop whose iterations carry this number
+    within: str = ""  # of an inner loop: the iterations that it is in, such as "3."
 
 
 class Current(NamedTuple):
@@ -113,6 +114,11 @@ class Runs:
     def run(self, number: int) -> Run | None:
         place = self.places.get(number)
         return place.run if place else None
+
+    def iteration(self, event: Event) -> int | str:
+        """Which iteration an event is of; of nested loops a text such as 3.7, outer ones first."""
+        place = self.places.get(event.run)
+        return f"{place.within}{event.iter}" if place and place.within and event.iter >= 0 else event.iter
 
     def apply(self, event: Event) -> Run | None:
         """Take one event in; gives the step run that it ended, if it did."""
@@ -157,7 +163,8 @@ def loop_started(runs: Runs, event: LoopStarted) -> None:
     else:
         counts = run.loop = run.loop or Counts()
     counts.total += event.count
-    runs.places[event.run] = Place(run, counts)
+    outer = runs.places[event.parent_run].within if event.parent_run else ""
+    runs.places[event.run] = Place(run, counts, f"{outer}{event.parent_iter}." if event.parent_run else "")
 
 
 def recovered(runs: Runs, _event: ExecutionRecovered) -> None:
