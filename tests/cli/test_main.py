@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from noetl import __version__
-from noetl.cli import exits
+from noetl.cli import exits, voice
 from noetl.cli import main as run_main
 from noetl.cli.group import noetl
 from noetl.cli.main import SPELT_ELSEWHERE, VERBS, Verb
@@ -99,6 +99,20 @@ def test_verbs_of_the_public_noetl_that_are_called_otherwise_here_are_pointed_to
 
     assert f'did you mean "{verb}"?' in capsys.readouterr().err
     assert verb.split()[0] in VERBS or run_main([verb]) == exits.DONE
+
+
+def test_an_interrupt_that_nothing_stopped_in_order_still_says_how_to_go_on(verb, capsys):
+    def body():
+        voice.unfinished = 4097
+        raise KeyboardInterrupt
+
+    verb(body)
+
+    assert run_main(["trial"]) == exits.INTERRUPTED
+    said = capsys.readouterr().err.lstrip()  # click ends the line with the ^C in it
+    assert said == "interrupted; noetl resume 4097 goes on where it stopped\nnext: noetl resume 4097\n"
+    assert run_main(["list", "--limit", "none"]) == exits.WRONG_INPUT
+    assert voice.unfinished == 0
 
 
 def test_an_unknown_option_is_a_usage_error(capsys):

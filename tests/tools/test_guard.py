@@ -51,6 +51,35 @@ async def test_a_watcher_that_was_killed_is_replaced_and_knows_the_groups(guard)
     assert [await first.wait(), await second.wait()] == [-signal.SIGKILL] * 2
 
 
+async def test_a_process_that_ctrl_c_ended_before_it_was_one_is_started_again(guard, monkeypatch):
+    start, words = asyncio.create_subprocess_exec, []
+
+    async def interrupted_once(*asked, **options):
+        words.append(asked)
+        if len(words) > 1:
+            return await start(*asked, **options)
+        process = await start("sh", "-c", "kill -INT $$", **options)
+        await process.wait()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", interrupted_once)
+
+    process = await guard.start(SLEEP, env=dict(os.environ))
+
+    assert words == [SLEEP, SLEEP]
+    assert process.returncode is None
+    assert guard.groups == {process.pid}
+    assert await guard.end(process) == -signal.SIGKILL
+
+
+async def test_a_process_that_somebody_interrupts_later_has_ended(guard):
+    process = await guard.start(SLEEP, env=dict(os.environ))
+
+    os.kill(process.pid, signal.SIGINT)
+
+    assert await process.wait() == -signal.SIGINT
+
+
 async def test_a_start_that_is_cancelled_leaves_nothing(guard):
     probe = Processes()
     starting = asyncio.ensure_future(guard.start(SLEEP, env=dict(os.environ)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from noetl.cli import exits
+from noetl.cli import exits, voice
 from noetl.cli.advice import advise
 from noetl.cli.sentences import error_sentence
 from noetl.cli.voice import say
@@ -35,7 +35,7 @@ PlaceOf = Callable[[str, "str | None"], str]  # step and task → file:line:colu
 
 def finish(result: RunResult, form: str, place_of: PlaceOf, settings: Settings | None = None) -> int:
     """Print what came of it and give the exit code."""
-    summary = result.summary
+    summary, voice.unfinished = result.summary, 0
     is_stopped = result.is_interrupted and summary["status"] not in ENDED  # the last task may end it after Ctrl-C
     stopped = stopped_words(result) if is_stopped else ""
     with suppress(BrokenPipeError):  # whoever read it has had enough: the run ended as it did

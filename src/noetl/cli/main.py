@@ -88,7 +88,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     _expect_a_short_life()
     _speak_utf8()
-    voice.heard = list(sys.argv[1:] if args is None else args)
+    voice.heard, voice.unfinished = list(sys.argv[1:] if args is None else args), 0
     code = _run(list(voice.heard))
     _settle_output()
     return code
@@ -110,13 +110,24 @@ def _run(words: list[str]) -> int:
         code = _done(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        say("interrupted", err=True)
+        _tell_interrupted()
         return exits.INTERRUPTED
     except BrokenPipeError:  # the reader, say `head`, has had enough: nothing failed
         return exits.DONE
     except Exception as error:
         return _report(error)
     return code
+
+
+def _tell_interrupted() -> None:
+    """Ctrl-C, once more than a run needs to stop in order: its execution is as safe as after a crash."""
+    if not voice.unfinished:
+        say("interrupted", err=True)
+        return
+    from noetl.cli.advice import advise
+
+    say(f"interrupted; noetl resume {voice.unfinished} goes on where it stopped", err=True)
+    advise("stopped", id=voice.unfinished)
 
 
 def _done(words: list[str]) -> int:

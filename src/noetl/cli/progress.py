@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from noetl.cli import voice
 from noetl.cli.sentences import Line, said
 from noetl.cli.voice import say
 from noetl.cli.words import clean, coloured, plural
@@ -37,7 +38,7 @@ class Silent:
     def started(
         self, execution_id: int, playbook_name: str, file: str, step_names: list[str], so_far: Progress | None = None
     ) -> None:
-        self.execution_id = self.execution_id or execution_id
+        self.execution_id = voice.unfinished = self.execution_id or execution_id
 
     def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None: ...
 
@@ -74,6 +75,7 @@ class Narrator:
 
         if self.progress is None:
             self.execution_id, self.progress = execution_id, so_far or server.Progress()
+            voice.unfinished = execution_id
             self.say(Line("▸", "cyan", f"{clean(playbook_name)}: execution {execution_id}"))
 
     def committed(self, execution_id: int, first_seq: int, events: list[Event]) -> None:

@@ -14,6 +14,7 @@ from typing import TextIO
 
 ESCAPE = "\033["
 heard: Sequence[str] = ()  # the words of this command line, for those who speak to repeat what was asked
+unfinished = 0  # the execution under way here, for whoever has to say how to go on with it
 
 
 def wants_colour() -> bool | None:

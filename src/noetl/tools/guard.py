@@ -5,6 +5,9 @@ holds one end of a pipe, is told the groups by number, and when the pipe closes,
 groups that are left. A parent-death signal would reach the leader only, and on Linux only.
 
 A process that leaves its group (setsid) escapes: level `process` guards against accidents, not against intent.
+
+A new process is in our own group for the moment before it leads one. A Ctrl-C that comes just then ends it before it
+has become the program that was asked for, and the task would seem to have failed: it is started again.
 """
 
 from __future__ import annotations
@@ -15,9 +18,12 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 STOP_SECONDS_MAX = 5.0
+STARTS_MAX = 3  # of one process, where Ctrl-C is pressed again and again
 
 # `for` goes over the list as it was when it began, so the list can be rebuilt meanwhile.
 WATCH = """
@@ -56,27 +62,24 @@ class Guard:
         end of its pipes, and a grandchild may hold those open for ever.
         """
         self._ensure_watcher()  # before the fork: afterwards there should be as little to do as possible
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *words,
-                env=env,
-                cwd=cwd,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=pass_fds,
-                start_new_session=True,
-            )
+        begin = partial(
+            self._started, words, env=env, cwd=cwd, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds
         )
+        process, starts = await begin(), 1
+        while starts < STARTS_MAX and await was_interrupted(process):
+            process, starts = await begin(), starts + 1
+        self.groups.add(process.pid)
+        self._tell(f"watch {process.pid}")
+        return process
+
+    async def _started(self, words: Sequence[str], **options: Any) -> asyncio.subprocess.Process:
+        starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, start_new_session=True, **options))
         try:
-            process = await asyncio.shield(starting)
+            return await asyncio.shield(starting)
         except asyncio.CancelledError:
             with contextlib.suppress(OSError, ValueError):  # it could not be started anyway
                 await self.end(await starting)
             raise
-        self.groups.add(process.pid)
-        self._tell(f"watch {process.pid}")
-        return process
 
     async def end(self, process: asyncio.subprocess.Process) -> int:
         """Kill the whole group, whether or not its leader still runs, and give the leader's exit code."""
@@ -112,6 +115,21 @@ class Guard:
         if self.watcher is not None and self.watcher.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it was killed; the next start puts another in its place
                 self.watcher.stdin.write(f"{line}\n".encode())
+
+
+async def was_interrupted(process: asyncio.subprocess.Process) -> bool:
+    """Whether a new process is gone already, by a Ctrl-C that was meant for us."""
+    return has_ended(process) and await process.wait() == -signal.SIGINT
+
+
+def has_ended(process: asyncio.subprocess.Process) -> bool:
+    """Look without taking the exit code, which is the event loop's to take."""
+    if process.returncode is not None or not hasattr(os, "waitid"):  # macOS has none before Python 3.13
+        return process.returncode is not None
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True  # it has been taken
 
 
 def kill_group(group: int) -> None:
