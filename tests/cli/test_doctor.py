@@ -51,6 +51,16 @@ def test_a_home_that_is_not_there_is_not_made(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_home_that_could_not_be_made_fails(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    folder = findings(tmp_path, NOETL_HOME=str(tmp_path / "file" / "deep" / "home"))["home folder"]
+
+    assert folder["state"] == "fail"
+    assert folder["says"].endswith(f"this user cannot make it in {tmp_path / 'file'}")
+    assert "NOETL_HOME" in folder["fix"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX systems")
 @pytest.mark.parametrize("name", ["server.token", "worker.token", "keychain.keys"])
 def test_a_secret_file_that_others_can_read_fails(home, name):

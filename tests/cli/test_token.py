@@ -2,6 +2,9 @@
 
 import json
 import re
+import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -30,6 +33,19 @@ def test_a_token_goes_alone_to_standard_output(said):
     assert code == exits.DONE
     assert re.fullmatch(r"noetl_[\w-]{43}\n", output)
     assert re.fullmatch(r"runner token [0-9a-f]{12} \(nightly\), until 2\d{3}-.*\nnext: noetl token list\n", told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX systems")
+def test_a_file_that_a_token_is_put_into_can_be_used_as_it_is(tmp_path):
+    file, home = tmp_path / "nightly.token", tmp_path / ".noetl"
+    with serving(home) as server, file.open("w") as output:
+        file.chmod(0o644)
+        words = ["token", "create", "--role", "viewer", "--server", server.url, "--home", str(home)]
+        subprocess.run([sys.executable, "-m", "noetl", *words], stdout=output, check=True)
+        done = noetl("list", "--server", server.url, "--token-file", str(file), home=tmp_path)
+
+    assert done.returncode == exits.DONE, done.stderr
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IRUSR | stat.S_IWUSR
 
 
 def test_a_list_shows_tokens_until_they_are_revoked_and_after(said):

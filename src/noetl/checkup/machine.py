@@ -32,7 +32,7 @@ EXTRAS = {"psycopg": "postgres", "nats-py": "nats", "duckdb": "duckdb", "obstore
 async def home(settings: Settings) -> Findings:
     folder = settings.home
     if not folder.is_dir():
-        yield ok(HOME, "folder", f"{folder} is not there yet; the first run or server makes it")
+        yield not_there(folder)
         return
     mode = stat.S_IMODE(folder.stat().st_mode)
     is_writable = os.access(folder, os.W_OK | os.X_OK)
@@ -46,6 +46,15 @@ async def home(settings: Settings) -> Findings:
     )
     for finding in (*private_files(folder), room(folder)):
         yield finding
+
+
+def not_there(folder: Path) -> Finding:
+    """Whether the first run could make it: that is asked of the nearest folder above that is there."""
+    above = next(one for one in folder.absolute().parents if one.exists())
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return ok(HOME, "folder", f"{folder} is not there yet; the first run or server makes it")
+    says = f"{folder} is not there, and this user cannot make it in {above}"
+    return fail(HOME, "folder", says, "make it and chown it, or choose another with NOETL_HOME")
 
 
 def private_files(folder: Path) -> Iterator[Finding]:

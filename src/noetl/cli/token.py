@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -61,7 +65,8 @@ def create(
 ) -> int:
     """Make a token, and print it: this is the only time that it is to be seen.
 
-    The token goes to standard output, everything else to standard error.
+    The token goes to standard output, everything else to standard error. A file that it is put into is closed to
+    others, as the file of a token has to be.
 
     Example: noetl token create --role runner --label nightly --expires 30d > nightly.token
     """
@@ -69,6 +74,7 @@ def create(
     made = tokens_of(settings).create(
         settings, role=role, label=label, pool=pool, path_prefix=path_prefix, expires_in_seconds=expires
     )
+    close_to_others()
     if form == "json":
         click.echo(as_json(made))
         return exits.DONE
@@ -77,6 +83,15 @@ def create(
     click.echo(f"{made['role']} token {made['id']} ({clean(made['label'])}), {until}", err=True)
     advise("token.made")
     return exits.DONE
+
+
+def close_to_others() -> None:
+    """Before the token is written: whoever reads a token file refuses one that others can read."""
+    with suppress(OSError, ValueError):  # no file at all, or somebody else's
+        file = sys.stdout.fileno()
+        mode = os.fstat(file).st_mode
+        if stat.S_ISREG(mode) and sys.platform != "win32":
+            os.fchmod(file, stat.S_IMODE(mode) & stat.S_IRWXU)
 
 
 @command.command("list")
