@@ -64,7 +64,9 @@ def test_show_cuts_names_visibly_and_lines_bars_up_with_wide_letters(home, colum
         ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
     ],
 )
-@pytest.mark.parametrize("words", [("list",), ("show", "last"), ("run", "wide.yaml"), ("check", "bad.yaml")])
+@pytest.mark.parametrize(
+    "words", [("list",), ("show", "last"), ("run", "wide.yaml"), ("run", "bad.yaml"), ("check", "bad.yaml")]
+)
 def test_colours_are_there_where_they_are_wanted(home, words, environ, is_coloured):
     (home / "bad.yaml").write_text(WIDE.replace("kind: noop", "kind: nope"), encoding="utf-8")
 

@@ -1,14 +1,16 @@
-"""Saying that playbooks do not check, as `check` says it: nothing was done."""
+"""Saying that playbooks do not check, as `check` says it: nothing was done.
+
+By `say`, not by click: a plain `noetl run FILE` does not pass by click, which would then not have heard of NO_COLOR.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from noetl.cli import exits
 from noetl.cli.advice import advise
 from noetl.cli.check import coloured
+from noetl.cli.voice import say
 from noetl.cli.words import as_json
 from noetl.dsl.check import Checked
 from noetl.dsl.findings import ERROR, Finding, as_text, printable
@@ -36,12 +38,12 @@ def refuse_all(results: Sequence[Checked], form: str, what: str = "registered") 
     """Print the findings of playbooks that do not check; gives the exit code."""
     if form == "json":
         findings = [finding for result in results for finding in result.findings]
-        click.echo(as_json({"status": "invalid", "findings": findings_as_json(findings)}))
+        say(as_json({"status": "invalid", "findings": findings_as_json(findings)}))
         return exits.WRONG_INPUT
     for result in results:
         for finding in result.findings:
-            click.echo(coloured(finding, as_text(finding, result.source)) + "\n", err=True)
+            say(coloured(finding, as_text(finding, result.source)) + "\n", err=True)
     names = ", ".join(f'"{printable(result.source.name)}"' for result in results)
-    click.echo(f"{names} does not check, so nothing was {what}", err=True)
+    say(f"{names} does not check, so nothing was {what}", err=True)
     advise_on(results)
     return exits.WRONG_INPUT
