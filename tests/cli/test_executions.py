@@ -117,6 +117,8 @@ def test_last_is_the_newest_execution_that_nobody_called(home):
     listed = json.loads(noetl("list", "--format", "json", home=home).stdout)
     assert [row["path"] for row in listed] == ["tests/child", "tests/trial"]
     assert json.loads(done.stdout)["execution_id"] == execution
+    assert noetl("list", home=home).stderr.endswith("next: noetl list --root\n")
+    assert "--root" not in noetl("list", "--root", home=home).stderr
 
 
 def test_show_names_the_place_of_a_failure(home):

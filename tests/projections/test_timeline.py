@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.engine.events import StepDone, StepScheduled, StepWaiting
+from noetl.engine.events import ExecutionForked, StepDone, StepScheduled, StepWaiting, timestamp
 from noetl.projections.progress import Progress
 from noetl.projections.timeline import FIRST_ROWS_MAX, LAST_ROWS_MAX, Timeline, show
 from tests.projections.histories import BAD, OK, History
@@ -35,6 +35,20 @@ def test_every_run_of_a_step_is_a_row_with_its_time_and_status(history):
         ("save", 3, "running"),
     ]
     assert [(row["offset_ms"], row["duration_ms"]) for row in rows] == [(4000, 1000), (8000, 1000), (12000, None)]
+
+
+def test_a_fork_began_when_it_was_forked_and_its_runs_stand_in_the_whole_log(history):
+    run = history.schedule("load")
+    history.done(run, "load")
+    history.add(ExecutionForked, source_execution_id=7, source_seq=8, path="orders", version=3, sha="1" * 64)
+    forked_at = list(history)[-1].ts
+    history.finish()
+
+    found = shown(history)
+
+    assert found["created_at"] == timestamp(forked_at)
+    assert found["duration_ms"] == round((list(history)[-1].ts - forked_at) * 1000)
+    assert found["runs"][0]["offset_ms"] == 4000
 
 
 def test_tasks_stand_with_their_attempts(history):

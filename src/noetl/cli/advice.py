@@ -47,6 +47,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     "shown.running": ("events {id} --follow", "resume {id}", "cancel {id}"),
     "shown.unserved": ("worker start --pool {pool} --detach", "cancel {id}"),
     "listed": ("show {id}",),
+    "listed.called": ("show {id}", "list --root"),  # those that others called may hide who called them
     "listed.none": ("run {file}",),
     "listed.none_like_that": ("list",),
     "read": ("show {id}",),

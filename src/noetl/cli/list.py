@@ -50,7 +50,9 @@ def command(limit: int, home: str | None, store: str | None, form: str, **filter
     elif found:
         for line in lines_of(found):
             click.echo(line)
-        advise("listed", id=next((row for row in found if row["status"] in TROUBLE), found[0])["execution_id"])
+        called = any(row.get("parent_execution_id") for row in found) and not wanted
+        first = next((row for row in found if row["status"] in TROUBLE), found[0])
+        advise("listed.called" if called else "listed", id=first["execution_id"])
     else:
         which = f" with status {wanted['status']}" if list(wanted) == ["status"] else " like that" if wanted else ""
         click.echo(f"no executions{which} in {place_name(settings)}", err=True)

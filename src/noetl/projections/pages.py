@@ -24,7 +24,7 @@ def timeline_page(ledger: Ledger, after: int, limit: int) -> dict[str, Any]:
         "execution_id": str(ledger.execution_id),
         "origin": moment(progress.requested_at),
         "last_seq": ledger.seq,
-        "duration_ms": progress.duration_ms,
+        "duration_ms": progress.log_ms,
         "runs": [run_row(ledger, row, origin, row.id in critical.runs) for row in rows],
         "critical_ms": round(critical.seconds * 1000),
         "is_cut": ledger.runs.is_cut,

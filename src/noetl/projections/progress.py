@@ -90,7 +90,8 @@ class Progress:
         self.version = 0
         self.parent_execution_id: int | None = None
         self.forked_from: tuple[int, int] | None = None  # whose log it begins with, and how many events
-        self.requested_at: float | None = None
+        self.requested_at: float | None = None  # when its log begins
+        self.began_at: float | None = None  # of a fork later than its log: when it was forked
         self.ended_at: float | None = None
         self.seq = 0  # how many events were taken in
         self.result = ""
@@ -118,9 +119,16 @@ class Progress:
 
     @property
     def duration_ms(self) -> int | None:
-        if self.requested_at is None or self.ended_at is None:
-            return None
-        return round((self.ended_at - self.requested_at) * 1000)
+        """How long it took itself; what a fork keeps of another execution is not its time."""
+        return self.until_end_ms(self.began_at)
+
+    @property
+    def log_ms(self) -> int | None:
+        """How long its log lasts, what it keeps of another execution included."""
+        return self.until_end_ms(self.requested_at)
+
+    def until_end_ms(self, since: float | None) -> int | None:
+        return None if since is None or self.ended_at is None else round((self.ended_at - since) * 1000)
 
     @property
     def steps(self) -> list[Step]:
@@ -212,7 +220,7 @@ def patched(progress: Progress, event: TaskDone | StepDone | LoopDone | NextEval
 
 def requested(progress: Progress, event: PlaybookExecutionRequested) -> None:
     progress.path, progress.version = event.path, event.version
-    progress.requested_at = event.ts
+    progress.requested_at = progress.began_at = event.ts
     progress.parent_execution_id = event.parent_execution_id
 
 
@@ -220,6 +228,7 @@ def forked(progress: Progress, event: ExecutionForked) -> None:
     """As in `engine.apply`: what went before is another's, and this one is nobody's child."""
     progress.path, progress.version, progress.parent_execution_id = event.path, event.version, None
     progress.forked_from = event.source_execution_id, event.source_seq
+    progress.began_at = event.ts
     progress.ctx, progress.incident = folded(progress.ctx, event.patches), ""
     if event.workload is not None or event.ref is not None:
         progress.workload = event.workload or {}
