@@ -139,6 +139,23 @@ async def test_each_iteration_has_a_child_of_its_own(folder):
         assert len({child.parent_key for child in children}) == 3
 
 
+LARGE = """
+    workflow: [{step: fill, tool: {kind: noop, input: {text: "{{ 'x' * 90000 }}"}}}]
+"""
+CALL_LARGE, CALL_SMALL = "{name: large, kind: playbook, path: large}", "{name: small, kind: playbook, path: child}"
+READ_LARGE = '{name: read, kind: noop, input: {size: "{{ large.data.text | length }}"}}'
+
+
+@pytest.mark.spec("TL-04", "RS-01", "RS-04")
+@pytest.mark.parametrize("tasks", [(CALL_LARGE, READ_LARGE), (CALL_LARGE, CALL_SMALL, READ_LARGE)])
+async def test_what_a_child_stored_is_a_reference_for_its_caller_also_after_a_redelivery(folder, tasks):
+    (folder / "large.yaml").write_bytes(text_of(LARGE, "large"))
+    async with opened(folder) as parts:
+        state, _ = await called(parts, folder, f"workflow: [{{step: call, tool: [{', '.join(tasks)}]}}]")
+
+        assert "resolve" in state.error["message"]
+
+
 # --- which playbook --------------------------------------------------------------------------------------------------
 
 

@@ -156,11 +156,20 @@ def test_a_fork_under_an_id_that_a_failover_gave_back_has_nothing_of_the_executi
         pytest.param(160802437301103, EMBEDDED, id="a-pipeline-of-seven-before-a-task-that-kills"),
         pytest.param(160802437302448, EMBEDDED, id="a-list-of-large-items-in-a-join"),
         pytest.param(160802437303815, CLUSTER, id="a-list-of-large-items-in-a-join-of-a-cluster"),
+        pytest.param(77700101777, EMBEDDED, id="somebody-goes-on-with-a-loop-when-all-has-ended"),
         pytest.param(43942294503295, CLUSTER, id="a-called-task-hangs-and-its-rules-go-on"),
         pytest.param(43942294500335, EMBEDDED, id="a-called-task-hangs-and-its-rules-try-again"),
     ],
 )
 def test_a_check_asks_for_no_more_than_is_promised(seed: int, shape: str):
+    verdict = runs.run(Case(seed=seed, shape=shape))
+
+    assert verdict.violation is None
+
+
+@pytest.mark.spec("TL-04", "RS-01")
+@pytest.mark.parametrize(("seed", "shape"), [(77700104688, CLUSTER), (77700105501, EMBEDDED), (77700105536, EMBEDDED)])
+def test_a_task_behind_a_child_that_stored_its_result_sees_the_same_on_every_worker(seed: int, shape: str):
     verdict = runs.run(Case(seed=seed, shape=shape))
 
     assert verdict.violation is None

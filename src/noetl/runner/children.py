@@ -11,6 +11,7 @@ from noetl.engine.values import fault, plain
 from noetl.engine.views import NOTHING
 
 FIELDS = ("path", "version", "return_step")
+NEVER_IN_HAND = "is_of_child"  # its payload was stored by the child: `resolve` reads it here, and nothing else does
 OF_STORED = ("is_stored", "selected", "preview")  # what an envelope says of a payload that is kept outside the log
 
 
@@ -29,8 +30,10 @@ def answered(child: dict[str, Any]) -> Output:
     helpers = {"playbook": {"execution_id": str(child["execution_id"]), "status": child["result"]}}
     output = child.get("output") or NOTHING
     if child["result"] == "success":
-        is_ours = "data" not in output and output["meta"].get("is_stored")  # else: a reference that a task gave
-        meta = {name: output["meta"][name] for name in OF_STORED if name in output["meta"]} if is_ours else {}
+        is_put_away = "data" not in output and output["meta"].get("is_stored")  # else: a reference that a task gave
+        meta = {name: output["meta"][name] for name in OF_STORED if name in output["meta"]} if is_put_away else {}
+        if is_put_away:
+            meta[NEVER_IN_HAND] = True
         return Output(data=output.get("data"), ref=output.get("ref"), helpers=helpers, meta=meta)
     cause = child.get("error") or {}
     if child["result"] == TIMEOUT:

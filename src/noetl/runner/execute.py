@@ -99,10 +99,12 @@ class Execution(Ahead):
         return await fitted(self.playbook, event, self.kit.invoker.shelf(self.playbook, self.work, task))
 
     async def _restore_hands(self) -> None:
-        """After a redelivery: fetch the payloads that the worker before had in hand."""
+        """After a redelivery: fetch the payloads that the worker before had in hand, and no others: a task sees the
+        same whether it is the first or the second worker that runs it."""
         for label, output in self.pipeline.progress.outputs.items():
-            is_ours = "data" not in output and output["meta"].get("is_stored")
-            reference = reference_of(output.get("ref")) if is_ours else None
+            meta = output["meta"]
+            was_in_hand = "data" not in output and meta.get("is_stored") and not meta.get(children.NEVER_IN_HAND)
+            reference = reference_of(output.get("ref")) if was_in_hand else None
             found = await self._fetched(reference) if reference is not None else ()
             if found:
                 self.pipeline.hands[label] = {**output, "data": found[0]}

@@ -174,6 +174,7 @@ class Users:
             return {"from_step": await self._loop(desk, execution_id, is_any=False) or "none"}
 
         await self._forked(execution_id, f"mended-{execution_id}", point)
+        self.waiting -= 1
 
     async def _forked(self, execution_id: int, key: str, point: Callable[[Desk], Awaitable[dict[str, Any]]]) -> None:
         async def again(desk: Desk) -> Started:
@@ -207,6 +208,7 @@ class Users:
         if self.stream.chance(CANCELLED_IN_TROUBLE):
             self.town.go(self._cancel(execution_id))
         elif self.town.configuration.users_rerun and execution_id % 2:
+            self.waiting += 1
             self.town.go(self._mend(execution_id))
 
     async def settle(self, execution_id: int) -> None:
