@@ -142,6 +142,36 @@ async def test_a_stale_report_ends_the_job_before_its_next_task(tmp_path):
         assert len(team.office.reports) == recorded
 
 
+@pytest.mark.spec("RO-03")
+async def test_a_stale_report_ends_the_job_before_a_called_task_is_tried_again(tmp_path):
+    async with at_work(tmp_path, BOOK_OF_A_CALL) as team:
+        await team.give()
+        await team.started("called")
+        team.office.leases.clear()  # what is reported while the called task runs is stale
+        await until(lambda: team.office.asked["report"])
+
+        team.tool.open("called")
+        await team.idle()
+
+        assert team.tool.started == ["called"]
+
+
+BOOK_OF_A_CALL = """\
+workbook:
+  called:
+    kind: noop
+    spec:
+      policy:
+        rules:
+          - when: "{{ _attempt < 2 }}"
+            then: {do: retry, attempts: 2, delay: 0}
+          - else: {then: {do: continue}}
+workflow:
+  - step: start
+    tool: [{name: one, kind: workbook, task: called}]
+"""
+
+
 BOOK_OF_SYNC = """\
 workflow:
   - step: start

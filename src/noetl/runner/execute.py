@@ -137,13 +137,15 @@ class Execution(Ahead):
         await self._confirmed()
 
     async def _confirmed(self) -> None:
-        """A task may be started: the worker goes on, there is a slot, and the job is surely ours. Raises Stopped."""
+        """A task may be started: the worker goes on, there is a slot, and the job is surely ours, for nobody answered
+        meanwhile that it is not. Raises Stopped, Dropped."""
         while not self.kit.stopping.is_set():
             if not self.seat.is_taken:
                 await self.seat.take()
             elif not self.lease.is_firm:
                 await self._without_slot(self.lease.firm())
             else:
+                self.reporter.check()
                 return
         raise Stopped
 

@@ -22,6 +22,7 @@ from noetl.embedded import Embedded
 from noetl.engine import commands as ops
 from noetl.engine import progress
 from noetl.queues.contract import ACCEPTED
+from noetl.runner.execute import Execution
 from noetl.stores.contract import LIVE, HeadMoved, Store
 from noetl.stores.shared import Claimed
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
@@ -132,6 +133,20 @@ def loop_lease_shared(planting: Planting) -> None:
     planting.around(DatabaseJobs, "_claimed", made)
 
 
+def called_again(planting: Planting) -> None:
+    def made(confirmed: Any) -> Any:
+        async def confirmed_unasked(self: Execution) -> None:
+            vars(self.reporter)["check"] = nothing  # hides the method, while it is not asked anyway
+            try:
+                await confirmed(self)
+            finally:
+                del vars(self.reporter)["check"]
+
+        return confirmed_unasked
+
+    planting.around(Execution, "_confirmed", made)
+
+
 MUTANTS = (
     Mutant(
         name="ownclock",
@@ -229,5 +244,13 @@ MUTANTS = (
         shapes=(CLUSTER,),
         overrides={"servers": 3, "workers": 1, "size": 1, "rates": {"store.rewind": 0.9, "store.statement_fails": 0.1}},
         plant=loop_lease_shared,
+    ),
+    Mutant(
+        name="calledagain",
+        meaning="a called task is tried again by a worker that was told meanwhile that the job is over",
+        caught_by=("effects",),
+        shapes=(CLUSTER,),
+        overrides={"users_cancel": 0.0, "executions": 4, "size": 2, "workers": 2, "rates": {"engine.raises": 0.3}},
+        plant=called_again,
     ),
 )
