@@ -125,6 +125,23 @@ def test_a_lease_that_is_given_twice_is_found():
         made.checks.leased((1, 1, -1), lease, "worker-1")
 
 
+@pytest.mark.spec("RO-03")
+def test_a_job_that_is_handed_out_while_another_has_it_is_found():
+    made = begun()
+    made.checks.leases.lease_seconds = 30.0
+    made.claim("worker-1")
+    lease = made.tables.jobs[1, 1, -1].lease
+    made.clock.seconds += 20.0
+    made.checks.extended((1, 1, -1), lease)
+    made.clock.seconds += 29.0
+
+    with violation("leases", "worker-1 has it for another 1.000 s"):
+        made.checks.leased((1, 1, -1), lease + 1, "worker-2")
+
+    made.clock.seconds += 1.0
+    made.checks.leased((1, 1, -1), lease + 1, "worker-2")
+
+
 def test_an_expiry_of_a_lease_that_does_not_stand_is_found():
     made = halfway()
     expiry = Expiry(key=(1, 1, -1), lease=7)

@@ -114,6 +114,58 @@ def test_a_task_whose_end_was_not_recorded_may_run_again_within_the_budget():
     assert line.task_run_id == made.ledger.invocations[0].task_run_id
 
 
+def taken_over(ended_seconds=-1.0):
+    """A task that ran on worker-2 first, and then on the one that got its job."""
+    made = scripted()
+    made.claim("worker-2")
+    first_at = made.checks.leases.given[1, 1, -1][0].at
+    made.clock.seconds += 31.0
+    made.expire()
+    made.clock.seconds += 31.0
+    made.run()
+    state = "finished" if ended_seconds >= 0.0 else "open"
+    line = ran(made, made.invocations[0], "worker-2", seconds=first_at, state=state, ended_seconds=ended_seconds)
+    lines = made.ledger.invocations
+    lines.insert(0, lines.pop())  # it began before the others
+    return made, line
+
+
+@pytest.mark.spec("TK-15")
+def test_a_task_of_a_worker_that_died_may_run_again_whatever_the_budget_is():
+    made, line = taken_over()
+    died = {"worker-2": line.seconds + 1.0}
+
+    made.checks.ended(msgspec.structs.replace(CALM, killed=died))
+
+    with violation("reruns"):
+        made.checks.ended(msgspec.structs.replace(CALM, killed={"worker-2": made.clock.seconds + 1.0}))
+
+
+def test_a_task_that_runs_again_though_its_result_was_there_long_before_its_worker_died_is_found():
+    made, line = taken_over(ended_seconds=5.0)
+    died = msgspec.structs.replace(CALM, killed={"worker-2": 15.0})
+
+    made.checks.ended(died)
+
+    with violation("effects", "had its result for 10.0 s"):
+        made.checks.ended(msgspec.structs.replace(died, is_prompt=True))
+
+
+@pytest.mark.spec("RO-03")
+def test_a_task_that_begins_when_its_worker_cannot_be_sure_of_its_job_is_found():
+    made = scripted()
+    made.run()
+    begun_at, lease = made.ledger.invocations[1].seconds, made.checks.leases.given[1, 1, -1][0].lease
+    made.checks.effects.firm("worker-1", (1, 1, -1), lease, begun_at, 0.0)
+
+    made.checks.ended(CALM)
+
+    made.checks.effects.firm("worker-1", (1, 1, -1), lease, begun_at + 9.0, begun_at + 1.0)  # it heard that later
+    made.ledger.invocations[1].seconds += 0.5
+    with violation("effects", "could be sure"):
+        made.checks.ended(CALM)
+
+
 def test_an_attempt_that_runs_twice_under_one_lease_is_found():
     made = scripted()
     made.run()

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from noetl.testing.simulator.cluster_world import ClusterWorld
 
 PREFIX = "sim"
+FIRM_PART = 0.9  # of a lease's time, as the protocol says (§7, rule 4)
 NOWHERE = Path("/nonexistent")
 
 
@@ -132,29 +133,31 @@ class TellingTransport(NatsTransport):
     """What a server gave and acknowledged to this worker is told to whoever keeps account of it."""
 
     def __init__(
-        self, *given: Any, came: Callable[[Work], None], told: Callable[[Report, str], None], **named: Any
+        self, *given: Any, came: Callable[[Work, float], None], told: Callable[[Report, str, float], None], **named: Any
     ) -> None:
         super().__init__(*given, **named)
         self._came = came
         self._told = told
 
     async def poll(self, worker: str, free: int) -> list[Work]:
+        sent_at = self._clock.monotonic()
         works = await super().poll(worker, free)
         for work in works:
-            self._came(work)
+            self._came(work, sent_at)
         return works
 
     async def report_all(self, reports: list[Report]) -> list[str]:
+        sent_at = self._clock.monotonic()
         words = await super().report_all(reports)
         for report, word in zip(reports, words, strict=True):
-            self._told(report, word)
+            self._told(report, word, sent_at)
         return words
 
 
 class TellingTaker:
     """A worker to whom jobs come with the answers to its reports, which is told of, too."""
 
-    def __init__(self, worker: Worker, came: Callable[[Work], None]) -> None:
+    def __init__(self, worker: Worker, came: Callable[[Work, float], None]) -> None:
         self._worker = worker
         self._came = came
 
@@ -163,7 +166,7 @@ class TellingTaker:
 
     def arrived(self, room: Room, works: list[Work], sent_at: float) -> None:
         for work in works:
-            self._came(work)
+            self._came(work, sent_at)
         self._worker.arrived(room, works, sent_at)
 
 
@@ -193,6 +196,9 @@ class WorkerProcess(Process):
 
         def answered(answer: Answered) -> None:
             self._over([(key, lease) for key, lease in answer.held if key in answer.gone])
+            for key, lease in answer.held:
+                if key not in answer.gone:
+                    self._firm(key, lease, answer.sent_at)
             self.worker.answered(answer)
             transport.keep(list(answer.held))
 
@@ -226,14 +232,21 @@ class WorkerProcess(Process):
             told=self._acknowledged,
         )
 
-    def _came(self, work: Work) -> None:
+    def _came(self, work: Work, sent_at: float) -> None:
         self.world.checks.came(work.key, work.lease)
+        self._firm(work.key, work.lease, sent_at)
 
-    def _acknowledged(self, report: Report, word: str) -> None:
+    def _firm(self, key: Key, lease: int, sent_at: float) -> None:
+        """What this worker sent then was answered: the job is its own for a while after, by its clock."""
+        until = sent_at + FIRM_PART * self.world.configuration.lease_seconds
+        self.world.checks.firm(self.node.name, key, lease, until / self.clock.rate)
+
+    def _acknowledged(self, report: Report, word: str, sent_at: float) -> None:
         checks = self.world.checks
         if word == STALE or deed_of(report) == FINAL:
             self._over([(report.key, report.lease)])
         if word != STALE:
+            self._firm(report.key, report.lease, sent_at)
             events = len(report.events)
             self.world.watched(lambda: checks.acknowledged_report(report.key, report.lease, report.n, events))
 

@@ -34,6 +34,7 @@ class ClusterWorld(World):
         self.database.line = self.trouble.statement
         self.database.on_commit = self.committed
         self.database.on_lease = self._leased
+        self.database.on_extend = self.checks.extended
         self.network = Network(self.trouble, Node(self.loop, "nats"))
         self.line = self.network.line(self.outside)
         self.running: dict[tuple[str, int], Process] = {}
@@ -78,7 +79,8 @@ class ClusterWorld(World):
         node.kill()
         self.database.drop(node.name)
         self.network.killed(node)
-        self.disturbances += 1
+        self.killed[node.name] = self.loop.time()
+        self.disturbances += node.kind == "server"
         self.restart_later(node, KILLED_SECONDS)
 
     def restart_later(self, node: Node, seconds: float) -> None:

@@ -107,7 +107,7 @@ class EmbeddedWorld(World):
             return
         self.note(f"{node.name} is killed")
         node.kill()
-        self.disturbances += 1
+        self.killed[node.name] = self.loop.time()
         self.restart_later(node, KILLED_SECONDS)
 
     def process_failed(self, life: Life, error: BaseException) -> None:

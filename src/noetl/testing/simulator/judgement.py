@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from noetl.engine import events as facts
 from noetl.engine.events import Event, decode
 from noetl.stores.contract import CANCELLED
-from noetl.testing.simulator.case import Violation
+from noetl.testing.simulator.case import EMBEDDED, Violation
 from noetl.testing.simulator.checks.effects import Ordeal
 from noetl.testing.simulator.reference.comparison import FORCED, compare
 from noetl.testing.simulator.reference.run import expected
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 HEARTBEATS_PER_LEASE = 3
 SLACK_SECONDS = 10.0  # for statements and messages that are slow without being a fault
+HINDERING = ("store.", "engine.", "server.pause", "buggify")  # a process to record what it has done
 PUT_FAILS = "results.put_fails"
 OF_RESULTS = (PUT_FAILS, "results.get_fails", "results.wrong_bytes")
 OF_MESSAGES = ("net.", "store.")  # whatever of these strikes may keep any worker from hearing something in time
+COSTING = (*OF_MESSAGES, "server.", "engine.", "worker.pause", "buggify")  # a worker that lives a job
 WISHED = "wish-"  # request keys of what users start
 Logs = Mapping[int, list[Event]]
 
@@ -30,16 +32,21 @@ Logs = Mapping[int, list[Event]]
 def ordeal_of(world: World) -> Ordeal:
     """What excuses anything: nothing, in a world in which nothing went wrong.
 
-    What befalls a whole process may cost it all of its jobs, a message or a statement one.
+    What befalls a process may cost all workers all of their jobs, a message or a statement one. A worker that died
+    explains by itself that what it did is done again.
     """
     counts, configuration = world.tape.counts, world.configuration
     lease_seconds = configuration.lease_seconds * 2.0**configuration.clock_rate_spread  # by the slowest clock
     is_hard_of_hearing = any(kind.startswith(OF_MESSAGES) for kind in counts)
+    costing = sum(count for kind, count in counts.items() if kind.startswith(COSTING))
+    is_embedded = world.case.shape == EMBEDDED
     return Ordeal(
-        jobs_lost_max=configuration.slots * world.disturbances + sum(counts.values()),
+        jobs_lost_max=configuration.slots * configuration.workers * world.disturbances + costing,
         heartbeat_seconds=lease_seconds / HEARTBEATS_PER_LEASE + SLACK_SECONDS,
         cut_off_seconds=2 * lease_seconds + SLACK_SECONDS,
         cut_off=frozenset(world.names) if is_hard_of_hearing else world.cut_off,
+        killed=world.killed,
+        is_prompt=not costing or (is_embedded and not any(kind.startswith(HINDERING) for kind in counts)),
         incidents=world.planted,
         is_storing_faulty=bool(world.tape.counts[PUT_FAILS]),
     )

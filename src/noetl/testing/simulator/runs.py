@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,7 +26,8 @@ from noetl.testing.simulator.embedded_world import EmbeddedWorld
 from noetl.testing.simulator.world import World
 from noetl.working import playbooks
 
-RUNS_PER_COLLECTION = 20
+RUNS_PER_COLLECTION = 20  # of everything; what a world leaves is young
+ALL_GENERATIONS = 2
 Parse = Callable[[Text, Any], Playbook]
 
 _runs = 0
@@ -37,14 +39,28 @@ def run(case: Case, *, is_traced: bool = False) -> Verdict:
     _runs += 1
     gc.disable()  # a collection runs what was left undone, at a moment that no seed decides
     try:
-        with parsed_once():
-            world = made(case, is_traced=is_traced)
-            with quiet(world.checks.listener), hooked(world):
-                return world.run()
+        return _lived(case, is_traced=is_traced)
     finally:
+        _clear_away(0 if _runs % RUNS_PER_COLLECTION else ALL_GENERATIONS)
         gc.enable()
-        if _runs % RUNS_PER_COLLECTION == 0:
-            gc.collect()
+
+
+def _lived(case: Case, *, is_traced: bool) -> Verdict:
+    with parsed_once():
+        world = made(case, is_traced=is_traced)
+        with quiet(world.checks.listener), hooked(world):
+            verdict = world.run()
+    if (found := verdict.violation) is not None:
+        found.__traceback__ = found.__context__ = found.__cause__ = None  # or it would hold on to the whole world
+    return verdict
+
+
+def _clear_away(generation: int) -> None:
+    """What is left of a world. A process that was killed between making a coroutine and waiting for it never does:
+    Python says so when it forgets the coroutine, and that is no news here. While a world lives it still is."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="coroutine .* was never awaited", category=RuntimeWarning)
+        gc.collect(generation)
 
 
 def made(case: Case, *, is_traced: bool = False) -> World:

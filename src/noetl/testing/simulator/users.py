@@ -82,6 +82,7 @@ class Users:
         self.started: dict[str, int] = {}  # request key → execution
         self.cancelled: set[int] = set()
         self._settling: set[int] = set()
+        self._settled: set[int] = set()  # incidents that somebody has seen to
         self.waiting = len(wishes)  # users that are not through yet
 
     def plans(self) -> list[Coroutine[Any, Any, None]]:
@@ -212,12 +213,13 @@ class Users:
             self.town.go(self._mend(execution_id))
 
     async def settle(self, execution_id: int) -> None:
-        """Somebody on call goes on with an incident, or gives it up; nobody else does meanwhile."""
+        """Somebody on call goes on with an incident, or gives it up; nobody else does meanwhile. Whoever sees it again
+        goes on with it: that must be enough."""
         if execution_id in self._settling:
             return
         self._settling.add(execution_id)
         try:
-            if self.stream.chance(GIVEN_UP):
+            if self.stream.chance(GIVEN_UP) and execution_id not in self._settled:
                 await self._cancel(execution_id)
             else:
                 await self._insist(lambda desk: desk.resume(execution_id))
@@ -225,6 +227,7 @@ class Users:
             return
         finally:
             self._settling.discard(execution_id)
+            self._settled.add(execution_id)
 
     # --- when all is over --------------------------------------------------------------------------------------------
 

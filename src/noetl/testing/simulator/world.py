@@ -80,11 +80,13 @@ class World:
             ledger=self.ledger,
             secrets=self.secrets,
             is_shared=case.shape == CLUSTER,
+            lease_seconds=self.configuration.lease_seconds,
         )
         self.users = Users(self, self.wishes())
         self.bucket = Bucket()
         self.commits = self.events = 0
-        self.disturbances = 0  # what may make a task run again: kills, pauses, partings, outages
+        self.disturbances = 0  # what may cost a worker that lives its jobs: pauses, partings, outages, servers killed
+        self.killed: dict[str, float] = {}  # processes, and when that was
         self.jumped_seconds = 0.0  # by which clocks that waits are told by were moved: waits may be so much longer
         self.planted: set[int] = set()  # executions in which a decision was made to fail
         self.names: list[str] = []  # of all processes that there were

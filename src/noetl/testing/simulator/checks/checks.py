@@ -67,6 +67,7 @@ class Checks:
         ledger: Ledger | None = None,
         secrets: Sequence[str] = (),
         is_shared: bool = True,
+        lease_seconds: float = 0.0,
     ) -> None:
         self.coverage = coverage
         self.view = view
@@ -76,7 +77,7 @@ class Checks:
         self._unmoved: dict[tuple[int, int], float] = {}  # executions, as long as their logs are, that nobody moves
         self.books: dict[int, LogBook] = {}
         self.limits = Limits()
-        self.leases = Leases()
+        self.leases = Leases(lease_seconds)
         self.canaries = Canaries(secrets)
         self.listener = Listener(self.canaries)
         self.replays = Replays(self._look)
@@ -159,9 +160,18 @@ class Checks:
         with self._keeping():
             self.leases.leased(key, lease, worker, self.now())
 
+    def extended(self, key: Key, lease: int) -> None:
+        """A heartbeat counted."""
+        self.leases.extended(key, lease, self.now())
+
     def came(self, key: Key, lease: int) -> None:
         """A worker has got a job; until then it works under the lease that it had before."""
         self.leases.came(key, lease, self.now())
+
+    def firm(self, worker: str, key: Key, lease: int, until: float) -> None:
+        """A worker knows since now that a job is its own until then, by what it was answered."""
+        if self.effects is not None:
+            self.effects.firm(worker, key, lease, until, self.now())
 
     def acknowledged_start(self, request_key: str, execution_id: int) -> None:
         with self._keeping():

@@ -2,13 +2,14 @@
 
 Whatever is recorded ran, and what a task was handed is what some task gave. Nothing that is recorded runs again under a
 lease that was given later; no attempt runs twice under one lease; one that runs again does so under the same
-idempotency key; and what runs again at all is within a budget, so that needless work is found too. No worker runs a
-task of a job that it was never given, starts one after it was told that the job is over, or one of a cancelled
-execution once it must know.
+idempotency key. What runs again at all does so because whoever ran it died, or is within a budget, so that needless
+work is found too. No worker runs a task of a job that it was never given, starts one after it was told that the job is
+over, one of a job that may be another's by now, or one of a cancelled execution once it must know.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping
 
@@ -24,15 +25,21 @@ from noetl.testing.simulator.ledger import Invocation, Ledger
 
 Attempt = tuple[str, int]  # task run id, attempt
 TASKS_UNREPORTED = 4  # of one job, at least: iterations of a local loop are done one after the other by one worker
+MOMENT_SECONDS = 1e-6  # by which sums of seconds are off
+RECORDED_WITHIN_SECONDS = 2.0  # a result of a task that takes time is, where only workers die
 
 
 class Ordeal(msgspec.Struct, frozen=True, kw_only=True):
     """What a world went through, as far as it excuses anything."""
 
-    jobs_lost_max: int  # how often a job may have been done again from its last report: killed, paused, cut off or lost
+    jobs_lost_max: (
+        int  # how often somebody who lives may have lost a job since its last report: paused, cut off, unheard
+    )
     heartbeat_seconds: float  # by then a worker knows that a job of its is over
     cut_off_seconds: float  # by then even one that hears nothing starts no task any more
     cut_off: Collection[str] = ()  # nodes that were paused, or could not be reached, at some time
+    killed: Mapping[str, float] = {}  # nodes that died, and when
+    is_prompt: bool = False  # nothing went wrong that could keep a result from being recorded, but that nodes died
     incidents: Collection[int] = ()  # executions in which a fault of the engine was planted
     is_storing_faulty: bool = False  # a result could not be stored: an attempt that runs again may end in another way
 
@@ -45,12 +52,17 @@ class Effects:
         self.books = books
         self.leases = leases
         self._told_at: dict[tuple[str, Key, int], float] = {}  # worker, job, lease
+        self._firm: dict[tuple[str, Key, int], list[tuple[float, float]]] = {}  # since when it is known, until when
         self._ran: Counter[Attempt] = Counter()
         self._read = 0  # lines of the ledger
 
     def told(self, worker: str, key: Key, lease: int, now: float) -> None:
         """A worker learnt that a job is no longer its: stale, gone, or its end was recorded."""
         self._told_at.setdefault((worker, key, lease), now)
+
+    def firm(self, worker: str, key: Key, lease: int, until: float, now: float) -> None:
+        """A worker knows from now on that a job is its own until then."""
+        self._firm.setdefault((worker, key, lease), []).append((now, until))
 
     def recorded(self, execution_id: int, seq: int, event: Event) -> None:
         """Whatever is recorded as the result of a script ran before."""
@@ -73,6 +85,8 @@ class Effects:
         keys: dict[Attempt, str] = {}
         given_away = {line.gave for line in self.ledger}
         attempts: Counter[Attempt] = Counter()
+        before: dict[Attempt, Invocation] = {}
+        reruns = 0
         for line in self.ledger:
             attempt = line.task_run_id, line.attempt
             attempts[attempt] += 1
@@ -80,6 +94,7 @@ class Effects:
             given = self.leases.held(key, line.node, line.seconds)
             if given is not None:
                 self._check_told(line, key, given)
+                self._check_firm(line, key, given)
             elif self.leases.given:  # where leases are told of at all
                 _fail(line, "ran, but its worker never had that job")
             if line.saw is not None and line.saw not in given_away:
@@ -92,17 +107,24 @@ class Effects:
                 self._check_once(line, given, under)
                 self._check_needed(line, place, given)
             self._check_cancelled(line, place, ordeal)
-        reruns = sum(
-            count - 1 for (task_run_id, _), count in attempts.items() if _execution(task_run_id) not in shortened
-        )
+            reruns += attempt in before and not _is_orphan(before[attempt], line, ordeal)
+            before[attempt] = line
         reruns_max = ordeal.jobs_lost_max * _unreported_max(attempts)
         if reruns > reruns_max:
-            raise Violation("reruns", f"tasks ran again {reruns} times; what happened explains {reruns_max}")
+            message = f"tasks of workers that live ran again {reruns} times; what happened explains {reruns_max}"
+            raise Violation("reruns", message)
 
     def _check_told(self, line: Invocation, key: Key, given: Given) -> None:
         told_at = self._told_at.get((line.node, key, given.lease))
         if told_at is not None and line.seconds > told_at:
             _fail(line, f"began {line.seconds - told_at:.3f} s after its worker was told that the job is over")
+
+    def _check_firm(self, line: Invocation, key: Key, given: Given) -> None:
+        """Rule 4 of workers: no task is started under a lease that may be over."""
+        known = [until for since, until in self._firm.get((line.node, key, given.lease), ()) if since <= line.seconds]
+        late = line.seconds - max(known, default=line.seconds)
+        if late > MOMENT_SECONDS:
+            _fail(line, f"began {late:.3f} s after its worker could be sure of lease {given.lease}")
 
     def _check_once(self, line: Invocation, given: Given, under: dict[tuple[Attempt, int], str]) -> None:
         place = (line.task_run_id, line.attempt), given.lease
@@ -153,5 +175,13 @@ def _places(line: Invocation) -> tuple[Key, TaskRun]:
     return (int(execution_id), *place), (*place, label, int(visit), line.attempt)
 
 
-def _execution(task_run_id: str) -> int:
-    return int(task_run_id.partition(":")[0])
+def _is_orphan(before: Invocation, line: Invocation, ordeal: Ordeal) -> bool:
+    """Whether what ran before was of a worker that died before it ran again: nobody else could know what came of it.
+    Where nothing else went wrong it is recorded soon after its end."""
+    died_at = ordeal.killed.get(before.node, math.inf)
+    if died_at > line.seconds:
+        return False
+    if ordeal.is_prompt and before.is_finished and died_at - before.ended_seconds > RECORDED_WITHIN_SECONDS:
+        seconds = died_at - before.ended_seconds
+        _fail(line, f"ran again, though {before.node} had its result for {seconds:.1f} s before it died")
+    return True

@@ -1,4 +1,5 @@
-"""I2: every accepted report carried the lease that was current for its job; no job ever has the same lease twice.
+"""I2: every accepted report carried the lease that was current for its job; no job ever has the same lease twice, and
+nobody gets a job that another surely has.
 
 A ledger of the checker's own: what is handed out comes in, and what is recorded is compared with it. A lease that ran
 out or was given back stays current until another claim: the old holder is heard until then. One whose job was parked
@@ -41,9 +42,11 @@ class Given(NamedTuple):
 class Leases:
     """See above."""
 
-    def __init__(self) -> None:
+    def __init__(self, lease_seconds: float = 0.0) -> None:
+        self.lease_seconds = lease_seconds
         self.current: dict[Key, tuple[int, str]] = {}  # lease and worker
         self.given: dict[Key, list[Given]] = {}  # all there ever were, in order
+        self._stands_until: dict[Key, float] = {}  # what is current, whatever its holder does
         self._come_at: dict[tuple[Key, int], float] = {}  # when the worker had got what it was given
         self._numbers: dict[tuple[Key, int], int] = {}  # the last accepted report
 
@@ -54,8 +57,19 @@ class Leases:
         given = self.given.setdefault(key, [])
         if any(one.lease == lease for one in given):
             raise Violation("I2", f"job {key} was handed out under lease {lease} twice, now to {worker}", key[0])
+        left_seconds = self._stands_until.get(key, 0.0) - now
+        if key in self.current and left_seconds > 0:
+            holder = self.current[key][1]
+            message = f"job {key} was handed out to {worker}, though {holder} has it for another {left_seconds:.3f} s"
+            raise Violation("leases", message, key[0])
         given.append(Given(lease, worker, now))
         self.current[key] = (lease, worker)
+        self._stands_until[key] = now + self.lease_seconds
+
+    def extended(self, key: Key, lease: int, now: float) -> None:
+        """A heartbeat has made a lease longer. So does a report, but from when it was fenced, which is not told."""
+        if self.current.get(key, (0, ""))[0] == lease:
+            self._stands_until[key] = now + self.lease_seconds
 
     def came(self, key: Key, lease: int, now: float) -> None:
         """A worker has got a job that was handed out to it."""
@@ -104,4 +118,5 @@ class Leases:
     def rewound(self, jobs: Mapping[Key, JobSeen]) -> None:
         """History is shorter: what stands is what the store says. Numbers that were given stay given."""
         self.current = {key: (job.lease, job.worker) for key, job in jobs.items() if job.lease}
+        self._stands_until.clear()
         self._numbers.clear()

@@ -72,6 +72,7 @@ class Database:
         self.line: Line = _at_once
         self.on_commit: Callable[[Committed], None] | None = None  # it looks, and raises nothing
         self.on_lease: Callable[[Key, int, str], None] | None = None  # likewise: a job was claimed, by which worker
+        self.on_extend: Callable[[Key, int], None] | None = None  # likewise: its lease was made longer
         self.calls = 0  # so many statements were sent
         self._context = context.copy() if context is not None else contextvars.copy_context()
         self._sessions: dict[Session, None] = {}
@@ -122,6 +123,10 @@ class Database:
     def tell_lease(self, key: Key, lease: int, worker: str) -> None:
         if self.on_lease is not None:
             self.on_lease(key, lease, worker)
+
+    def tell_extended(self, key: Key, lease: int) -> None:
+        if self.on_extend is not None:
+            self.on_extend(key, lease)
 
     def new_tag(self) -> int:
         self._tag += 1

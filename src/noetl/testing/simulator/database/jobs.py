@@ -136,6 +136,7 @@ class DatabaseJobs(Caller):
                 gone[key, lease] = None
             elif self._is_extended(job):
                 tables.put(tables.jobs, key, replace(job, state=LEASED, lease_until=until))
+                self._database.tell_extended(key, lease)
                 holding = tables.holdings.get(_group(job)) if job.group else None
                 if holding is not None and holding.worker == worker:
                     tables.put(tables.holdings, _group(job), replace(holding, until=until))

@@ -14,7 +14,10 @@ from noetl.engine.commands import Key, Work
 from noetl.engine.state import Progress
 from noetl.queues.contract import Member
 from noetl.queues.memory import MemoryQueue
+from noetl.stores.shared import LEASED, READY
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
+from noetl.testing.simulator.database.jobs import DatabaseJobs
+from noetl.testing.simulator.database.tables import Job
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -101,6 +104,13 @@ def park_forgotten(planting: Planting) -> None:
     planting.put(MemoryQueue, "_park", nothing)
 
 
+def leased_claimed(planting: Planting) -> None:
+    def also_leased(jobs: DatabaseJobs, now: float) -> list[Job]:
+        return [job for job in jobs._tables.jobs.values() if job.state in (READY, LEASED) and job.ready_at <= now]
+
+    planting.put(DatabaseJobs, "_ready", also_leased)
+
+
 MUTANTS = (
     Mutant(
         name="epochreuse",
@@ -142,5 +152,12 @@ MUTANTS = (
         meaning="the queue does not hear that a job waits",
         caught_by=("I9", "I3"),
         plant=park_forgotten,
+    ),
+    Mutant(
+        name="doubleclaim",
+        meaning="a claim does not look whether a job is somebody's",
+        caught_by=("leases",),
+        shapes=(CLUSTER,),
+        plant=leased_claimed,
     ),
 )

@@ -77,6 +77,10 @@ def child_left(planting: Planting) -> None:
     left_to_its_caller(planting)  # else whoever is left is taken up by itself
 
 
+def taken_up_alone(planting: Planting) -> None:
+    planting.put(Desk, "_take_up_below", nothing_later)
+
+
 MUTANTS = (
     Mutant(
         name="norescue",
@@ -96,6 +100,13 @@ MUTANTS = (
         meaning="no deadline of a step or of a wait for a child ever passes",
         caught_by=("reference", "I15"),
         plant=deadlines_lost,
+    ),
+    Mutant(
+        name="shallowresume",
+        meaning="whoever takes an execution up does not take up the incidents of those that it called",
+        caught_by=("I15",),
+        overrides={"users_cancel": 0.0, "rates": {"engine.raises": 0.3}},
+        plant=taken_up_alone,
     ),
     Mutant(
         name="nokeys",

@@ -9,6 +9,9 @@ from noetl.engine.scene import Scene
 from noetl.keychain.redaction import Redactor
 from noetl.results import by_content
 from noetl.runner.holding import Holding
+from noetl.runner.lease import Lease
+from noetl.runner.reporter import Reporter
+from noetl.testing.simulator.case import CLUSTER
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
 
@@ -32,6 +35,14 @@ def results_not_checked(planting: Planting) -> None:
 
 def not_redacted(planting: Planting) -> None:
     planting.put(Redactor, "clean", lambda _redactor, data: data)
+
+
+def not_self_fenced(planting: Planting) -> None:
+    planting.put(Lease, "is_firm", property(lambda _lease: True))
+
+
+def reported_at_the_end(planting: Planting) -> None:
+    planting.put(Reporter, "soon", nothing)
 
 
 MUTANTS = (
@@ -59,5 +70,20 @@ MUTANTS = (
         meaning="nothing takes secrets out of what is recorded",
         caught_by=("I14",),
         plant=not_redacted,
+    ),
+    Mutant(
+        name="selfunfenced",
+        meaning="a worker starts tasks however long it has heard nothing",
+        caught_by=("effects",),
+        shapes=(CLUSTER,),
+        overrides={"lease_seconds": 3.0, "rates": {"net.down": 0.2, "server.kill": 0.3, "worker.pause": 0.2}},
+        plant=not_self_fenced,
+    ),
+    Mutant(
+        name="reportedlate",
+        meaning="a job is reported when it has ended, however long its tasks take",
+        caught_by=("effects",),
+        overrides={"rates": {"worker.kill": 0.4, "server.kill": 0.4}},
+        plant=reported_at_the_end,
     ),
 )
