@@ -9,6 +9,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from noetl.engine.output import failure
 from noetl.keychain.known import SECRETS_MAX, KnownSecrets
@@ -43,6 +44,16 @@ def test_a_secret_is_found_however_it_is_written(way):
     cleaned = redactor.clean(f"before {WRITTEN[way]} after")
 
     assert cleaned == "before *** after"
+
+
+@pytest.mark.parametrize("secret", ["p@ss+word9", "a/b c+d=e", "it's (me)+9", "p?ss;w,rd%", "p@ss wörd"])
+@pytest.mark.parametrize("is_param", [True, False])
+def test_a_secret_is_found_as_an_http_client_writes_it_into_a_url(secret, is_param):
+    url = URL("http://api.example").with_query({"q": secret}) if is_param else URL(f"http://api.example/x/{secret}")
+
+    cleaned = Redactor([secret]).clean(str(url))
+
+    assert cleaned == ("http://api.example/?q=***" if is_param else "http://api.example/x/***")
 
 
 @pytest.mark.parametrize("user", ["u", "us", "use", "user"])

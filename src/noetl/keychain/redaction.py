@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 import msgspec
 
@@ -37,6 +37,8 @@ pack = msgspec.msgpack.Encoder().encode
 
 T = TypeVar("T")
 _ESCAPE = re.compile("%[0-9A-F]{2}")
+# what stays as it is in a URL, by whoever writes it: quote, browsers, and HTTP clients in a query, a path, a whole URL
+_KEPT_IN_URLS = ("", "/", "!'()*", "/?:@!$'()*,", "/:@!$&'()*+,;=", "/?:@!$&'()*+,;=#")
 
 
 class TooDeep(ValueError):
@@ -238,7 +240,7 @@ def forms_of(secret: str) -> Iterator[str]:
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     content = secret.encode("utf-8", "surrogatepass")
-    for in_url in (quote(content), quote(content, safe=""), quote_plus(content)):
+    for in_url in _url_forms(content):
         yield in_url
         yield _ESCAPE.sub(lambda match: match[0].lower(), in_url)
     yield content.hex()
@@ -247,6 +249,14 @@ def forms_of(secret: str) -> Iterator[str]:
         for coded in _base64_forms(content, alignment):
             if len(coded) >= BASE64_CHARACTERS_MIN:
                 yield coded
+
+
+def _url_forms(content: bytes) -> Iterator[str]:
+    """A secret in a URL, where a space is %20 or +."""
+    for kept in _KEPT_IN_URLS:
+        in_url = quote(content, safe=kept)
+        yield in_url
+        yield in_url.replace("%20", "+")
 
 
 def _lines_of(secret: str) -> Iterator[str]:
