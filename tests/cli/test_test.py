@@ -331,8 +331,42 @@ def test_update_ends_lines_as_the_file_does(home):
     assert noetl("test", home=home).returncode == exits.DONE
 
 
+def test_update_keeps_what_is_said_beside_values_that_get_company(home):
+    file = write(home, WRONG.replace("  output:\n", "  output: # all of it\n    text: nothing # the text\n"))
+
+    assert noetl("test", "--update", home=home).returncode == exits.DONE
+
+    assert "  output: # all of it\n    text: no such order # the text\n  path:" in file.read_text()
+
+
+def test_update_changes_nothing_that_an_alias_in_what_is_expected_repeats(home):
+    test = RETRIES.replace("tools:", "payload: &same {rows: [1]}   # given\ntools:")
+    file = write(home, test.replace("  runs:", "  ctx: {rows: [1, 2]}\n  output: *same   # wanted\n  runs:", 1))
+    file.write_text(file.read_text().replace("  output: {rows: 2}\n", ""))
+
+    done = noetl("test", "--update", home=home)
+
+    assert done.returncode == exits.DONE, done.stdout + done.stderr
+    assert "payload: &same {rows: [1]}   # given\n" in file.read_text()
+    assert "  output: { rows: 2 }   # wanted\n" in file.read_text()
+    assert noetl("test", home=home).returncode == exits.DONE
+
+
+def test_update_tells_true_from_one(home):
+    (home / "orders.yaml").write_text(PLAYBOOK.replace("{{ output.data.rows }}", "{{ [true, {'deep': true}] }}"))
+    file = write(home, RETRIES.replace("  runs:", "  ctx: {rows: [1, {deep: 1}]}\n  runs:"))
+
+    assert noetl("test", "--update", home=home).returncode == exits.DONE
+
+    assert "ctx: {rows: [true, {deep: true}]}" in file.read_text()
+    assert noetl("test", home=home).returncode == exits.DONE
+
+
 def test_a_file_that_cannot_be_updated_does_not_stop_the_others(home):
-    shared = WRONG.replace("ctx: {rows: [1]}", "ctx: {rows: *rows}").replace("more: [1, 2]", "more: &rows [1, 2]")
+    shared = WRONG.replace("  output:\n", "  output: # in braces\n    { # a comment\n").replace(
+        "[1, 2]\n", "[1, 2] }\n"
+    )
+    shared = shared.replace("    rows: 3   # three rows", "    rows: 3,")
     before = write(home, shared, name="a.test.yaml").read_bytes()
     write(home, WRONG, name="b.test.yaml")
 
@@ -340,6 +374,7 @@ def test_a_file_that_cannot_be_updated_does_not_stop_the_others(home):
 
     assert done.returncode == exits.FAILED
     assert "a.test.yaml: what the test" in done.stderr
+    assert done.stderr.endswith("next: noetl test\n")  # the same again would do no more
     assert "2 tests: 0 passed, 1 failed, 1 updated" in done.stdout
     assert (home / "tests" / "a.test.yaml").read_bytes() == before
     assert noetl("test", "tests/b.test.yaml", home=home).returncode == exits.DONE

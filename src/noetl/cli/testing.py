@@ -187,7 +187,9 @@ def situation_of(suite: Suite, options: Options, updated: list[Outcome]) -> str:
         return "tested.wrong"
     if not suite.outcomes and not options.words and not suite.unreadable:
         return "tested.none"
-    if updated or not suite.outcomes or suite.unreadable or (suite.count(ERRONEOUS) and not suite.count(FAILED)):
+    is_told = options.is_updating and suite.count(FAILED)  # what could not be rewritten, and why
+    is_broken = suite.count(ERRONEOUS) and not suite.count(FAILED)
+    if updated or is_told or not suite.outcomes or suite.unreadable or is_broken:
         return "tested.again"
     if suite.count(FAILED):
         return "tested.not"

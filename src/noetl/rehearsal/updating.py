@@ -5,13 +5,15 @@ Only what a test names is compared, so only that is rewritten; what it does not 
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from noetl.dsl.findings import Edit
-from noetl.dsl.nodes import Mapping
+from noetl.dsl.nodes import AnyNode, Mapping, plain
+from noetl.dsl.playbook_test_shapes import PLAYBOOK_TEST
 from noetl.dsl.playbook_tests import PlaybookTest, tests_of
-from noetl.dsl.read import read
-from noetl.dsl.rewriting.revaluing import end_of, revalued, with_entry
+from noetl.dsl.read import Reading, read
+from noetl.dsl.rewriting.revaluing import end_of, is_same, revalued, with_entry
 from noetl.errors import RequestError
 from noetl.rehearsal.checking import DURATION_DIGITS, path_of, runs_of
 from noetl.rehearsal.stage import Rehearsed
@@ -33,14 +35,30 @@ def updated_text(data: bytes, outcomes: list[Outcome]) -> bytes:
             wanted[test.name] = expectation(test, outcome.rehearsed)
             edits += edits_of(test, wanted[test.name])
     text = applied(reading.source.text, edits)
-    found = {test.name: test.expect for test in tests_of(read(text, name))}
-    for test_name, expect in wanted.items():
-        if found.get(test_name) != expect:
-            raise RequestError(
-                f'{name}: what the test "{test_name}" expects could not be rewritten in place, so the file is as it '
-                "was. Does it use anchors, or a block text? Change it by hand"
-            )
+    faulty = first_fault(reading, read(text, name), wanted)
+    if faulty is not None:
+        raise RequestError(
+            f'{name}: what the test "{faulty}" expects could not be rewritten in place, so the file is as it was. '
+            "Does it use anchors, a block text, or comments inside braces? Change it by hand"
+        )
     return text.encode()
+
+
+def first_fault(before: Reading, after: Reading, wanted: dict[str, dict[str, Any]]) -> str | None:
+    """The first test that does not expect what it should now, or has anything else than before; None: all is well."""
+    found = [(test.name, test.expect) for test in tests_of(after)] if len(after.faults) <= len(before.faults) else []
+    expected = [(test.name, wanted.get(test.name, test.expect)) for test in tests_of(before)]
+    for one, other in itertools.zip_longest(expected, found):
+        if other is None or one is None or one[0] != other[0] or not is_same(one[1], other[1]):
+            return (one or other)[0]
+    is_rest_same = is_same(list(map(without_expect, before.documents)), list(map(without_expect, after.documents)))
+    return None if is_rest_same else next(iter(wanted))
+
+
+def without_expect(root: AnyNode) -> Any:
+    data: Any = plain(root)
+    is_test = isinstance(data, dict) and data.get("kind") == PLAYBOOK_TEST
+    return {key: value for key, value in data.items() if key != EXPECT} if is_test else data
 
 
 def expectation(test: PlaybookTest, rehearsed: Rehearsed) -> dict[str, Any]:
