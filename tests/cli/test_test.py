@@ -579,3 +579,37 @@ def test_the_tests_of_the_examples_pass():
     done = noetl("test", str(ROOT / "examples" / "tests"), home=ROOT / "examples")
 
     assert done.returncode == exits.DONE, done.stdout
+
+
+def test_a_file_without_a_playbook_is_told_as_that_wherever_one_is_wanted(home):
+    file = write(home, RETRIES.replace("../orders.yaml", "orders.test.yaml"))
+
+    tested = noetl("test", home=home)
+    others = [noetl(verb, str(file), home=home) for verb in ("run", "plan")]
+
+    assert [one.returncode for one in (tested, *others)] == [exits.WRONG_INPUT] * 3
+    for said in (tested.stdout, *(one.stderr for one in others)):
+        assert "orders.test.yaml:1:1: error NL109: there is no playbook in this file" in said
+
+
+def test_two_playbooks_in_the_file_that_a_test_names_are_told_with_the_second_one(home):
+    (home / "orders.yaml").write_text(PLAYBOOK + "---\n" + PLAYBOOK)
+    write(home, RETRIES)
+
+    done = noetl("test", home=home)
+
+    line = PLAYBOOK.count("\n") + 2
+    assert done.returncode == exits.WRONG_INPUT
+    assert f"orders.yaml:{line}:1: error NL109: one file runs one playbook, but there are 2 in it" in done.stdout
+
+
+@pytest.mark.parametrize("target", ["missing/report.xml", "tests"])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_updated(home, target):
+    file = write(home, WRONG)
+
+    done = noetl("test", "--update", "--junit", target, home=home)
+
+    assert done.returncode == exits.WRONG_INPUT
+    assert done.stdout == ""
+    assert target.split("/")[0] in done.stderr
+    assert file.read_text() == WRONG

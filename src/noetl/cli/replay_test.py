@@ -70,7 +70,7 @@ def command(
     except InvalidPlaybook as error:
         from noetl.cli.refusing import refuse
 
-        return refuse(error, form)
+        return refuse(error, form, "rehearsed")
     if form == "json":
         click.echo(as_json(found))
     else:

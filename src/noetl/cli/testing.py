@@ -13,7 +13,7 @@ import msgspec
 from noetl.cli import exits
 from noetl.cli.advice import advise
 from noetl.cli.check import coloured as coloured_finding
-from noetl.cli.files import write_whole
+from noetl.cli.files import check_folder, write_whole
 from noetl.cli.sentences import error_sentence
 from noetl.cli.voice import say
 from noetl.cli.words import as_json, clean, clean_lines, coloured, duration, plural
@@ -43,6 +43,8 @@ def run_tests(settings: Settings, paths: Sequence[str], options: Options) -> int
     for path in paths:
         if not Path(path).exists():
             raise click.UsageError(f'"{printable(path)}" is neither a file nor a folder; name one that has tests')
+    if options.junit_file is not None:
+        check_target(options.junit_file)
     teller = Teller(options)
     suite = Trials(settings, teller.tell).run(paths, lambda test: all(word in test.name for word in options.words))
     updated = update(suite) if options.is_updating else []
@@ -56,6 +58,13 @@ def run_tests(settings: Settings, paths: Sequence[str], options: Options) -> int
     else:
         finish(suite, options, paths, updated)
     return code
+
+
+def check_target(file: str) -> None:
+    """Whether a report can be written there, before anything has run or was updated."""
+    if Path(file).is_dir():
+        raise click.UsageError(f'"{printable(file)}" is a folder; name a file for --junit, such as report.xml')
+    check_folder(file)
 
 
 def update(suite: Suite) -> list[Outcome]:

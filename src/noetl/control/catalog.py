@@ -21,6 +21,7 @@ from noetl.dsl.findings import ERROR, Finding, as_text
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.model import Playbook
 from noetl.dsl.normalize import normalize
+from noetl.dsl.rules.nl109_not_a_playbook import not_one
 from noetl.dsl.source import Source
 from noetl.engine.net import Net
 from noetl.errors import InvalidPlaybook, MissingLibrary, RequestError, UnknownPlaybook
@@ -174,8 +175,8 @@ def playbook_of(text: Text, kinds: Kinds) -> Playbook:
     if not checked.is_valid:
         raise invalid(text.name, checked)
     if len(checked.drafts) != 1:
-        found = "no playbook" if not checked.drafts else f"{len(checked.drafts)} playbooks"
-        raise InvalidPlaybook(text.name, f"one file runs one playbook, but there is {found} in it", [], checked.source)
+        finding = not_one(checked.source, [draft.root for draft in checked.drafts])
+        raise InvalidPlaybook(text.name, report([finding], checked.source), [finding], checked.source)
     return normalize(checked.drafts[0])
 
 

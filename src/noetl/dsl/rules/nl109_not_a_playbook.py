@@ -1,7 +1,8 @@
 """The file holds no playbook.
 
 It is empty, or it is YAML of another sort: a list, a text, or a mapping with none of the keys that a playbook has. A
-playbook is a mapping with `apiVersion`, `kind`, `metadata` and `workflow`.
+playbook is a mapping with `apiVersion`, `kind`, `metadata` and `workflow`. What is run, planned or tested is a file
+with one playbook: not one with documents of other kinds only, nor with several.
 
 Wrong:
 
@@ -29,7 +30,7 @@ from noetl.dsl.rules import contract
 from noetl.dsl.rules.shape_faults import is_playbook
 from noetl.dsl.rules.whereabouts import first_entry
 from noetl.dsl.shapes import SHAPES
-from noetl.dsl.source import Place
+from noetl.dsl.source import Place, Source
 
 RULE = contract.Rule(code="NL109", name="not-a-playbook", spec=("PB-01", "PB-02", "PB-04"), is_of_text=True)
 
@@ -68,6 +69,23 @@ def of_document(document: AnyNode) -> Iterator[Finding]:
             why=f"a playbook has: {listed(keys)}",
             fix=FIX,
         )
+
+
+def not_one(source: Source, playbooks: list[Mapping]) -> Finding:
+    """What is wrong with a text that is to be run and has no playbook, or several."""
+    if len(playbooks) > 1:
+        return RULE.at(
+            one_line(playbooks[1].place),
+            f"one file runs one playbook, but there are {len(playbooks)} in it",
+            why="which of them is meant is not to be seen",
+            fix="put each into a file of its own",
+        )
+    return RULE.at(
+        source.place(0, 1),
+        "there is no playbook in this file, only documents of other kinds",
+        why="a test, a schedule or a trigger names a playbook, and is none",
+        fix="name the file of the playbook itself",
+    )
 
 
 def one_line(place: Place) -> Place:
