@@ -146,3 +146,18 @@ def test_what_its_answers_do_not_explain_is_said_to_be_unknown(home: Path) -> No
 
     assert row["verdict"] == "unknown"
     assert "recorded answers alone do not explain it" in row["sentence"]
+
+
+def test_what_a_child_gave_that_is_kept_outside_the_log_explains_a_loop(home: Path) -> None:
+    child = (
+        HEAD + "workload: {n: 0}\nworkflow: [{step: a, tool: {kind: noop, input: {x: \"{{ 'x' * workload.n }}\"}}}]\n"
+    )
+    (home / "child.yaml").write_text(child)
+    call = 'tool: {kind: playbook, path: child, input: {n: "{{ iter.n }}"}}'
+    text = HEAD + f"workflow: [{{step: call, loop: {{in: [1, 90000], iterator: n}}, {call}}}]\n"
+    (home / "caller.yaml").write_text(text)
+    ran = document(noetl("run", "caller.yaml", "--format", "json", home=home))
+
+    done = noetl("replay-test", "caller.yaml", "--against", ran["execution_id"], home=home)
+
+    assert done.returncode == exits.DONE, done.stdout

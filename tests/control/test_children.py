@@ -156,6 +156,27 @@ async def test_what_a_child_stored_is_a_reference_for_its_caller_also_after_a_re
         assert "resolve" in state.error["message"]
 
 
+@pytest.mark.spec("TL-04", "LP-05", "RS-01")
+async def test_what_a_child_with_a_wider_limit_gave_stands_in_the_list_of_a_loop_as_data(folder):
+    body = """
+        executor: {spec: {policy: {limits: {max_payload_bytes: 16384}}}}
+        workflow:
+          - step: call
+            loop: {in: [a, "{{ 'b' * 20000 }}"], iterator: name}
+            tool: {kind: playbook, path: child, return_step: double, input: {name: "{{ iter.name | length }}"}}
+            next: {arcs: [{step: read}]}
+          - step: read
+            tool: [{name: l, kind: resolve, ref: "{{ call.ref }}"},
+                   {name: o, kind: noop, input: {sizes: "{{ l.data | map(attribute='text') | map('length') | list }}"}}]
+    """
+    wide = CHILD.replace('name: "{{ workload.name }}"', "text: \"{{ 'x' * (workload.name | int) }}\"")
+    (folder / "child.yaml").write_bytes(text_of(wide, "child"))
+    async with opened(folder) as parts:
+        state, _ = await called(parts, folder, body)
+
+        assert (state.error, state.output["data"]) == (None, {"sizes": [1, 20000]})
+
+
 # --- which playbook --------------------------------------------------------------------------------------------------
 
 

@@ -213,9 +213,9 @@ def _fitting(decision: Decision, output: dict[str, Any] | None) -> dict[str, Any
     if output is None or len(encode(output)) <= payload_bytes_max(decision.playbook):
         return output
     kept = {name: output.get(name) for name in ("status", "ref", "error", "meta")}
-    if kept["ref"] is None and output.get("data") is not None:
-        kept["ref"] = blob(decision, encode(output["data"]))
-    return kept
+    if output.get("data") is None:
+        return kept
+    return views.stored(kept, kept["ref"] or blob(decision, encode(output["data"])))
 
 
 def _signal(decision: Decision, op: ops.Signal) -> None:
