@@ -161,3 +161,48 @@ def test_what_a_child_gave_that_is_kept_outside_the_log_explains_a_loop(home: Pa
     done = noetl("replay-test", "caller.yaml", "--against", ran["execution_id"], home=home)
 
     assert done.returncode == exits.DONE, done.stdout
+
+
+CALLS = (
+    HEAD
+    + """keychain: [{name: one, kind: bearer}, {name: two, kind: bearer}]
+workbook:
+  sum:
+    kind: python
+    input: {code: "return input['n'] + 1"}
+    spec: {policy: {rules: [{when: "{{ output.status == 'error' }}", then: {do: retry, attempts: 2}},
+                            {else: {then: {do: continue}}}]}}
+workflow:
+  - step: a
+    tool:
+      - {name: add, kind: workbook, task: sum, input: {n: 1}}
+      - {name: say, kind: shell, command: sleep 0.3, env: {T: "{{ keychain.one.token }}"}, spec: {timeout: 9}}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("name: add,", "name: add,  ", "same"),
+        ("['n'] + 1", "['n'] + 2", 'task "add" would be given another code'),
+        ("attempts: 2", "attempts: 1", "another workbook.sum.spec.policy.rules.0.then.attempts"),
+        ("keychain.one", "keychain.two", 'task "say" would be given another env.T'),
+        ("timeout: 9", "timeout: 0.1", 'task "say" gave another output'),
+    ],
+)
+def test_what_a_call_is_made_of_counts_also_where_no_log_shows_it(
+    home: Path, before: str, after: str, said: str
+) -> None:
+    """The text of the workbook, a credential, and how long it may take."""
+    secrets = {"NOETL_SECRET_ONE": '{"token": "first-word"}', "NOETL_SECRET_TWO": '{"token": "second-word"}'}
+    (home / "calls.yaml").write_text(CALLS)
+    ran = document(noetl("run", "calls.yaml", "--format", "json", home=home, **secrets))
+    assert ran["status"] == "success"
+    assert CALLS.count(before) == 1
+    (home / "calls.yaml").write_text(CALLS.replace(before, after))
+
+    done = noetl("replay-test", "calls.yaml", "--against", ran["execution_id"], home=home, **secrets)
+
+    assert said in done.stdout
+    assert "first-word" not in done.stdout + done.stderr

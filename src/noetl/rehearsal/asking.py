@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     visit: int = 1  # more than once by jumps
     attempt: int = 1  # of a workbook's task: within the call
     kind: str
-    input: dict[str, Any] = {}  # rendered; of a secret only that it is one
+    input: dict[str, Any] = {}  # rendered; of a real secret only that it is one
 
     @property
     def name(self) -> str:
@@ -50,6 +50,8 @@ class Spot(msgspec.Struct, frozen=True):
 
 class Whereabouts(Nobody):
     """An observer that keeps what was committed, and knows where runs stand."""
+
+    reveals = False  # whether inputs show secrets: those of a rehearsal are words that are none, and tell calls apart
 
     def __init__(self) -> None:
         self.tick_seconds = TICK_SECONDS
@@ -96,7 +98,7 @@ class Whereabouts(Nobody):
             visit=int(visit),
             attempt=attempt,
             kind=kind,
-            input=shown(given),
+            input=shown(given, self.reveals),
         )
 
     def asked_child(self, wanted: ops.ChildWanted, attempt: int) -> Asked:
@@ -105,12 +107,13 @@ class Whereabouts(Nobody):
         return self.asked(child["key"], "playbook", wanted.task, attempt, given)
 
 
-def shown(data: Any, depth: int = 0) -> Any:
+def shown(data: Any, reveals: bool, depth: int = 0) -> Any:
     """Data as people may see it: a secret is shown as one."""
     if isinstance(data, Secret):
-        return str(data)
+        return data.reveal() if reveals else str(data)
     if isinstance(data, dict):
-        return {str(name): shown(value, depth + 1) for name, value in data.items()} if depth < MASKED_DEPTH_MAX else {}
+        entries = data.items() if depth < MASKED_DEPTH_MAX else ()
+        return {str(name): shown(value, reveals, depth + 1) for name, value in entries}
     if isinstance(data, list | tuple):
-        return [shown(value, depth + 1) for value in data] if depth < MASKED_DEPTH_MAX else []
+        return [shown(value, reveals, depth + 1) for value in data] if depth < MASKED_DEPTH_MAX else []
     return data if data is None or isinstance(data, bool | int | float | str) else str(data)

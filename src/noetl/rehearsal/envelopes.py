@@ -22,6 +22,7 @@ HTTP_STATUSES = {
 }
 SELECTORS = ("run", "iteration")
 OWN_KEYS = ("data", "ref", "stored", "error", "takes", "retry_after", "definite", "logs", "meta")
+DURATION = "duration_ms"  # of meta, in what a log has: how long it took then
 Answer = dict[str, Any]
 
 

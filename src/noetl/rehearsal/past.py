@@ -26,7 +26,7 @@ from noetl.errors import WrongState
 from noetl.ids import iteration_id
 from noetl.references import Reference, reference_of
 from noetl.rehearsal.asking import Asked, Whereabouts
-from noetl.rehearsal.envelopes import Answer
+from noetl.rehearsal.envelopes import DURATION, Answer
 from noetl.stores.contract import Execution, Store
 
 REAL = frozenset(("noop", "workbook"))  # what they give follows from what they are given
@@ -115,7 +115,8 @@ async def _answer(event: TaskDone, output: Envelope, fetched: Callable[[dict[str
             answer["data"] = await fetched(output["ref"])
         else:
             answer["ref"] = output["ref"]
-    return {**answer, "definite": event.is_definite, "logs": event.logs}
+    took = {key: value for key, value in (output.get("meta") or {}).items() if key == DURATION}
+    return {**answer, "definite": event.is_definite, "logs": event.logs, "meta": took}
 
 
 def place_of(asked: Asked) -> Place:

@@ -19,6 +19,8 @@ import msgspec
 from noetl.control.catalog import Loaded
 from noetl.control.diffing import first_row, sentence
 from noetl.control.requests import RunRequest
+from noetl.dsl.nodes import plain
+from noetl.dsl.read import read
 from noetl.engine.events import Event, TaskStarted
 from noetl.ids import iteration_id
 from noetl.projections.differences import differences
@@ -78,7 +80,7 @@ def _told(past: Past, happened: Story, old: Rehearsed, new: Rehearsed) -> Verdic
     if first is not None and not is_after_call and not _is_cut_off(first, new):
         return _changed(past, first, old.loaded, new.loaded)
     if changed is not None:
-        return _other_input(past, new, *changed)
+        return _other_input(past, new, *changed) if changed[1] else _new_call(past, new, changed[0])
     if new.unanswered is not None:
         return _new_call(past, new, new.unanswered)
     if new.stopped:
@@ -115,21 +117,40 @@ def place_in(where: Whereabouts, asked: Asked, event: TaskStarted) -> Place:
 
 
 def _changed_call(old: Rehearsed, new: Rehearsed) -> tuple[Asked, list[dict[str, Any]]] | None:
-    """The first call that was made then with another input; of kinds that run for real the output tells."""
+    """The first call that was made then with another input, or passed over (no differences); of kinds that run for
+    real the output tells."""
     inputs = {place_of(called.asked): called.asked for called in own_calls(old)}
+    before, after = workbook_of(old.loaded), workbook_of(new.loaded)
     for called in own_calls(new):
         asked = called.asked
-        before = inputs.get(place_of(asked))
-        if asked.kind in REAL or before is None:
+        if asked.kind in REAL:
             continue
-        rows = differences({"kind": before.kind, **before.input}, {"kind": asked.kind, **asked.input})
+        then = inputs.get(place_of(asked))
+        if then is None:
+            return asked, []
+        rows = differences({"kind": then.kind, **then.input}, {"kind": asked.kind, **asked.input})
+        rows = rows or differences(text_of(then, before), text_of(asked, after))
         if rows:
             return asked, rows
     return None
 
 
 def own_calls(rehearsed: Rehearsed) -> list[Called]:
-    return [called for called in rehearsed.calls if not called.asked.playbook and not called.asked.called]
+    return [called for called in rehearsed.calls if not called.asked.playbook]
+
+
+def workbook_of(loaded: Loaded) -> dict[str, Any]:
+    """The workbook as its author wrote it."""
+    for document in read(loaded.text.data, loaded.text.name).documents:
+        data = plain(document)
+        if isinstance(data, dict) and isinstance(data.get("workbook"), dict):
+            return dict(data["workbook"])
+    return {}
+
+
+def text_of(asked: Asked, workbook: dict[str, Any]) -> dict[str, Any]:
+    """The task of the workbook that is called: what its own attempts gave, and its rules decided, is in no log."""
+    return {"workbook": {asked.called: workbook.get(asked.called)}} if asked.called else {}
 
 
 def first_between(before: Story, after: Story) -> Divergence | None:

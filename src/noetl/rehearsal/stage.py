@@ -323,6 +323,8 @@ def _next_due(timers: Timers, clock: StageClock) -> float | None:
 class Counting(Whereabouts):
     """One that counts aloud."""
 
+    reveals = True
+
     def __init__(self, told: Callable[[int], None]) -> None:
         super().__init__()
         self._told = told

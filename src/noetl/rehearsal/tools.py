@@ -18,7 +18,7 @@ from noetl.dsl.kinds import Kind
 from noetl.embedded import Kinds
 from noetl.engine.output import Output, failure
 from noetl.rehearsal.asking import Asked
-from noetl.rehearsal.envelopes import Answer, output_of
+from noetl.rehearsal.envelopes import DURATION, Answer, output_of
 from noetl.rehearsal.loop import VirtualLoop
 from noetl.tools.contract import Call, Hands, Tool
 
@@ -102,6 +102,7 @@ class RehearsedTool:
         if "stored" in answer:
             answer = {**answer, "ref": self.kinds.store(answer["stored"], answer.get("ref"))}
         output, seconds = output_of(answer, self.kinds[self.kind]), float(answer.get("takes", 0.0))
+        seconds = seconds or seconds_over(call, output, answer)
         return self._after(call, output, seconds) if seconds else output
 
     async def close(self) -> None:
@@ -132,6 +133,14 @@ class RehearsedTool:
                         return await come
                 except TimeoutError:
                     return too_late(call.total_seconds or 0.0)
+
+
+def seconds_over(call: Call, output: Output, answer: Answer) -> float:
+    """How long a recorded answer took, if that is longer than the call has now; 0: it comes in time."""
+    seconds = float((answer.get("meta") or {}).get(DURATION) or 0) / 1000
+    is_timeout = output.error is not None and output.error.kind == "timeout"
+    is_over = call.total_seconds is not None and seconds > call.total_seconds
+    return seconds if is_over and not is_timeout else 0.0
 
 
 def too_late(seconds: float) -> Output:
