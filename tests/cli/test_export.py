@@ -190,6 +190,18 @@ def test_one_that_had_not_ended_is_refused_for_it_would_go_on_by_itself(home, el
     assert json.loads(noetl("list", "--format", "json", home=elsewhere).stdout or "[]") == []
 
 
+def test_the_export_of_one_that_has_not_ended_says_that_it_is_not_to_be_imported_yet(home, elsewhere):
+    waiting = run(home, "wait")
+
+    done = noetl("export", waiting, "-o", str(elsewhere), home=home)
+    row = document(noetl("export", waiting, "-o", str(elsewhere), "--force", "--format", "json", home=home))
+
+    assert done.returncode == exits.DONE
+    assert "has not ended" in done.stderr
+    assert "next: noetl import" not in done.stderr
+    assert row["is_importable"] is False
+
+
 def test_a_damaged_file_is_told_by_its_line_and_nothing_is_kept(home, elsewhere):
     noetl("export", run(home, "greet"), "-o", str(elsewhere / "run.noetl"), home=home)
     file = elsewhere / "run.noetl"

@@ -227,6 +227,18 @@ async def test_a_text_that_its_sha_is_not_of_is_refused(whole):
     assert "not the one that its sha is of" in refusal(json.dumps(header).encode() + b"\n" + rest)
 
 
+async def test_a_value_that_was_altered_is_noticed_though_the_log_still_adds_up(whole):
+    altered = re.sub(rb'"ts":(\d+)\.', lambda found: b'"ts":%d.' % (int(found[1]) + 1), whole)
+    head, _, rest = altered.partition(b"\n")
+    older = json.loads(head)
+    del older["events_sha256"]
+
+    assert altered != whole
+    assert "not those that were written" in refusal(altered)
+    assert read(json.dumps(older).encode() + b"\n" + rest)  # which had no means to tell
+    assert read(whole.replace(b"\n", b"\r\n"))  # the ends of lines say nothing
+
+
 # --- hostile ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ STANDARD_OUTPUT = "-"
 MEBIBYTE = 1024 * 1024
 LINE_BYTES_SEEN = 16 * 1024
 EVENT, LEFT_OUT, END = b'{"name":', b'{"left_out":', b'{"end":'  # how such lines begin
+HEADER_STATUS = re.compile(rb'^{"format":.*?"status":"(\w+)"')
+LIVE = (b"running", b"waiting", b"incident")  # noetl import takes what has ended
 SHOWN_MAX = 5
 MB_MAX = 1024
 IMPORTED_EVENTS_MAX, IMPORTED_BYTES_MAX = 200_000, 64 * MEBIBYTE  # of a log that noetl import and the pages take
@@ -95,7 +98,7 @@ class Passing:
         self.payloads = self.not_looked_for = 0
         self.events = self.log_bytes = self._line_bytes = 0
         self.left_out: list[dict[str, object]] = []
-        self.lacks_room = False
+        self.lacks_room = self.is_live = False
         self._line = b""  # so much of it as tells what it is
 
     def through(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -110,7 +113,11 @@ class Passing:
 
     @property
     def is_importable(self) -> bool:
-        return self.events <= IMPORTED_EVENTS_MAX and self.log_bytes <= IMPORTED_BYTES_MAX
+        return not self.is_live and not self.is_long
+
+    @property
+    def is_long(self) -> bool:
+        return self.events > IMPORTED_EVENTS_MAX or self.log_bytes > IMPORTED_BYTES_MAX
 
     def _look(self) -> None:
         if self._line.startswith(EVENT):
@@ -123,11 +130,15 @@ class Passing:
         elif self._line.startswith(END):
             end = msgspec.json.decode(self._line)["end"]
             self.payloads, self.not_looked_for = end["payloads"], end.get("not_looked_for", 0)
+        elif found := HEADER_STATUS.match(self._line):
+            self.is_live = found[1] in LIVE
 
 
 def tell(seen: Passing, mb_max: int) -> None:
     """Say what is not in the file, and how it can be had, on standard error: the rest of it is good."""
-    if not seen.is_importable:
+    if seen.is_live:
+        click.echo("note: it has not ended: noetl import takes it when it has, the web pages as it stands", err=True)
+    if seen.is_long:
         log = f"{seen.events:,} events and {in_bytes(seen.log_bytes)}"
         room = f"{IMPORTED_EVENTS_MAX:,} events and {in_bytes(IMPORTED_BYTES_MAX)}"
         click.echo(f"note: noetl import and the web pages take logs of {room}, and this has {log}", err=True)

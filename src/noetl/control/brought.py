@@ -7,6 +7,7 @@ The header says how many events there are, so that a file that was cut short doe
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -101,6 +102,7 @@ def brought(body: bytes, execution_id: int, kinds: Kinds, monotonic: Callable[[]
     playbooks = {one.sha: looked_at(one, kinds) for one in header.playbooks}
     state, ledger = Proof(body, execution_id, playbooks, monotonic).proved(starts_at, ends)
     check_plans(state.planned, playbooks.get(state.sha), kinds)
+    check_lines(body, starts_at, ends, header)
     return Brought(
         header=header,
         body=body,
@@ -227,6 +229,17 @@ def ends_in(body: bytes, start: int, count: int) -> array[int]:
     if len(ends) < count:
         raise Damaged(len(ends) + 2, f"it ends here, after {len(ends)} of {count} events")
     return ends
+
+
+def check_lines(body: bytes, start: int, ends: array[int], header: Header) -> None:
+    """Whether the log is the one that was written: an event that was altered may still follow on those before it. This
+    is for accidents; who writes a header can write another one."""
+    digest = hashlib.sha256()
+    for end in ends:
+        digest.update(body[start:end].rstrip(b"\r") + b"\n")  # a mailer may have changed the ends of lines
+        start = end + 1
+    if header.events_sha256 not in ("", digest.hexdigest()):
+        raise Damaged(2, "the events are not those that were written (by their sha256); export it once more")
 
 
 # --- events ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ anything was recorded or stored. What a worker proves itself with is left out. `
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     execution: dict[str, Any] = {}  # its row, for people: what counts is the log
     playbooks: list[ExportedPlaybook] = []
     events: int
+    events_sha256: str = ""  # of their lines; "": an older NoETL wrote it
     has_payloads: bool = False  # they follow on the events
 
 
@@ -86,7 +88,7 @@ async def exported(
         seq = rows[-1][0]
         if payloads is not None:
             payloads.look_at(event for _, event in rows)
-        yield b"".join(encode(without_lease(event)) + b"\n" for _, event in rows)
+        yield lines_of(rows)
     if payloads is not None:
         async for line in payloads.lines():
             yield line
@@ -99,27 +101,35 @@ def without_lease(event: Event) -> Event:
 
 async def header_of(store: Store, row: Execution, now: float, *, has_payloads: bool) -> Header:
     ended_at = None if row.ended_at is None else timestamp(row.ended_at)
+    entries, sha = await looked_through(store, row)
     return Header(
         format=FORMAT,
         version=VERSION,
         exported_at=timestamp(now),
         noetl=__version__,
         execution={**listed_row(row), "sha": row.sha, "ended_at": ended_at, "digest": row.digest},
-        playbooks=[playbook_of(entry) for entry in await entries_of(store, row)],
+        playbooks=[playbook_of(entry) for entry in entries],
         events=row.head,
+        events_sha256=sha,
         has_payloads=has_payloads,
     )
 
 
-async def entries_of(store: Store, row: Execution) -> list[Entry]:
-    """The playbooks that a log names: its own, and those of the executions it was forked from."""
-    shas, seq = {row.sha: None}, 0
+async def looked_through(store: Store, row: Execution) -> tuple[list[Entry], str]:
+    """The playbooks that a log names: its own, and those of the executions it was forked from; and the sha256 of its
+    lines, by which a log that was altered on its way is known."""
+    shas, seq, digest = {row.sha: None}, 0, hashlib.sha256()
     while seq < row.head and (rows := await store.events(row.id, seq, min(EVENTS_PER_READ, row.head - seq))):
         seq = rows[-1][0]
+        digest.update(lines_of(rows))
         named = (event.sha for _, event in rows if isinstance(event, PlaybookExecutionRequested | ExecutionForked))
         shas |= dict.fromkeys(named)
     found = [await store.entry_by_sha(sha) for sha in list(shas)[:PLAYBOOKS_MAX]]
-    return [entry for entry in found if entry is not None]
+    return [entry for entry in found if entry is not None], digest.hexdigest()
+
+
+def lines_of(rows: list[tuple[int, Event]]) -> bytes:
+    return b"".join(encode(without_lease(event)) + b"\n" for _, event in rows)
 
 
 def playbook_of(entry: Entry) -> ExportedPlaybook:
