@@ -1,5 +1,8 @@
 """noetl replay-test: would an edit have changed past executions, and where first?"""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +209,27 @@ def test_what_a_call_is_made_of_counts_also_where_no_log_shows_it(
 
     assert said in done.stdout
     assert "first-word" not in done.stdout + done.stderr
+
+
+def test_a_call_that_was_under_way_when_the_log_ended_is_named(home: Path) -> None:
+    wait = 'tool: {kind: python, code: "import time; time.sleep(60)"}'
+    (home / "cut.yaml").write_text(HEAD + f"workflow: [{{step: a, {wait}}}]\n")
+    begun = subprocess.Popen([sys.executable, "-m", "noetl", "run", "cut.yaml"], cwd=home, env=environ(home), stderr=-1)
+    assert begun.stderr is not None
+    number = begun.stderr.readline().split()[-1].decode()  # ▸ trial: execution 7
+    begun.stderr.readline()
+    begun.kill()
+    begun.communicate()
+
+    running = noetl("replay-test", "cut.yaml", "--against", number, home=home)
+    assert noetl("cancel", number, home=home).returncode == exits.DONE
+    cancelled = noetl("replay-test", "cut.yaml", "--against", number, home=home)
+
+    called = 'step "a", task "a_task" has no answer in its log, which'
+    assert [one.returncode for one in (running, cancelled)] == [exits.FAILED] * 2
+    assert f"{called} has not ended" in running.stdout
+    assert f"{called} ended as cancelled" in cancelled.stdout
+
+
+def environ(home: Path) -> dict[str, str]:
+    return {**os.environ, "NOETL_HOME": str(home / ".noetl")}

@@ -30,6 +30,7 @@ from noetl.rehearsal.asking import Asked, Whereabouts
 from noetl.rehearsal.past import REAL, Past, Place, place_of
 from noetl.rehearsal.stage import Called, Rehearsed, Stage, Wanted
 from noetl.rehearsal.unanswered import place_of_task
+from noetl.stores.contract import LIVE
 
 SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
 
@@ -62,9 +63,19 @@ def judged(stage: Stage, past: Past, edited: RunRequest) -> Verdict:
     happened = story_of(past.events)
     unexplained = first_between(happened, story_of(old.events[old.execution_id]))
     if unexplained is not None or old.unanswered is not None:
-        why = sentence(unexplained) if unexplained else "it made a call that its log has no answer to"
+        why = _unexplained(past, unexplained, old)
         return _verdict(past, UNKNOWN, f"its recorded answers alone do not explain it: {why}")
     return _told(past, happened, old, new)
+
+
+def _unexplained(past: Past, first: Divergence | None, old: Rehearsed) -> str:
+    """Where the text of then parts from what happened: at a call under way when the log ended, or elsewhere."""
+    if first is not None and not _is_cut_off(first, old):
+        return sentence(first).replace("in the first", "then").replace("in the second", "in its rehearsal")
+    assert old.unanswered is not None  # noqa: S101 - else nothing cuts it off
+    status = past.row.status
+    end = "has not ended" if status in LIVE else f"ended as {status}"
+    return f"{_who(old.unanswered)} has no answer in its log, which {end}"
 
 
 def _wanted(past: Past, request: RunRequest, begun_at: float) -> Wanted:
