@@ -214,6 +214,16 @@ def test_nothing_runs_where_nothing_may_be_written(home):
     assert (home / "fails.test.yaml").read_text() == "mine"
 
 
+def test_a_playbook_is_never_written_over_by_its_own_test(home):
+    (home / "linked.yaml").symlink_to("fails.yaml")
+
+    done = [run(home, "fails.yaml", "--record", name, "--force") for name in ("fails.yaml", "linked.yaml")]
+
+    assert [one.returncode for one in done] == [exits.WRONG_INPUT] * 2
+    assert all("is the playbook itself" in one.stderr for one in done)
+    assert (home / "fails.yaml").read_text() == FAILS
+
+
 def test_force_writes_over_what_is_there(home):
     (home / "fails.test.yaml").write_text("mine")
 

@@ -69,6 +69,8 @@ def refuse_early(settings: Settings, request: RunRequest, target: str, file: str
     for path in (Path(file), folder / recording_name(file)):
         if path.is_dir():
             raise click.UsageError(f'"{printable(str(path))}" is a folder; name a file, such as tests/NAME.test.yaml')
+        if path.exists() and path.samefile(target):
+            raise click.UsageError(f'"{printable(str(path))}" is the playbook itself; name another file for its test')
         if path.exists() and not is_forced:
             raise click.UsageError(f'"{printable(str(path))}" is there already; --force writes over it')
     folder.mkdir(parents=True, exist_ok=True)
