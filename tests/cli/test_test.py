@@ -603,7 +603,7 @@ def test_two_playbooks_in_the_file_that_a_test_names_are_told_with_the_second_on
     assert f"orders.yaml:{line}:1: error NL109: one file runs one playbook, but there are 2 in it" in done.stdout
 
 
-@pytest.mark.parametrize("target", ["missing/report.xml", "tests"])
+@pytest.mark.parametrize("target", ["missing/report.xml", "tests", "tests/orders.test.yaml"])
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_updated(home, target):
     file = write(home, WRONG)
 

@@ -13,7 +13,7 @@ import msgspec
 from noetl.cli import exits
 from noetl.cli.advice import advise
 from noetl.cli.check import coloured as coloured_finding
-from noetl.cli.files import check_folder, write_whole
+from noetl.cli.files import SUFFIXES, check_folder, write_whole
 from noetl.cli.sentences import error_sentence
 from noetl.cli.voice import say
 from noetl.cli.words import as_json, clean, clean_lines, coloured, duration, plural
@@ -64,6 +64,10 @@ def check_target(file: str) -> None:
     """Whether a report can be written there, before anything has run or was updated."""
     if Path(file).is_dir():
         raise click.UsageError(f'"{printable(file)}" is a folder; name a file for --junit, such as report.xml')
+    if Path(file).suffix in SUFFIXES:
+        raise click.UsageError(
+            f'--junit writes a report, and would write it over "{printable(file)}"; name an .xml file'
+        )
     check_folder(file)
 
 
