@@ -77,7 +77,9 @@ async def _run(
         found = await summed_up(parts, execution_id, step_names)
         if found["status"] == RUNNING and not is_interrupted:
             found |= held_up(parts, execution_id)
-        return RunResult(summary=found, is_interrupted=is_interrupted)
+        state = parts.watched(execution_id)
+        is_undone = state is not None and state.is_compensating
+        return RunResult(summary=found, is_interrupted=is_interrupted, is_undone=is_undone)
 
 
 def held_up(parts: Embedded, execution_id: int) -> dict[str, Any]:

@@ -69,6 +69,12 @@ def test_an_error_is_said_with_its_place_and_the_next_command(capsys):
     ]
 
 
+def test_what_was_undone_is_begun_anew_and_not_gone_on_with(capsys):
+    finish(RunResult(summary=summary("failed", error=FAILURE), is_undone=True), "text", lambda step, task: "a.yaml:3:5")
+
+    assert capsys.readouterr().err.splitlines()[-2:] == ["next: noetl show 7", "next: noetl rerun 7"]
+
+
 @pytest.mark.parametrize(
     ("data", "printed"),
     [("plain text", "plain text\n"), ([1], "[\n  1\n]\n"), (None, ""), (0, "0\n"), ("a\nb", "a\nb\n")],

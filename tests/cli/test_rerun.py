@@ -173,3 +173,25 @@ def test_what_is_kept_of_a_loop_is_said_and_whole_needs_a_step(tmp_path: Path) -
     assert "load: keeps 19 finished iterations, 1 of 20 to do; --whole runs them again" in done.stderr
     assert refused.returncode == exits.WRONG_INPUT
     assert "goes on from event" in noetl("show", "last", home=tmp_path).stdout
+
+
+def test_an_execution_that_undid_its_steps_says_to_begin_anew(tmp_path: Path) -> None:
+    (tmp_path / "order.yaml").write_text(
+        HEAD
+        + """workflow:
+  - step: book
+    spec: {policy: {compensation: {tool: {name: unbook, kind: noop}}}}
+    tool: {kind: noop}
+    next: {arcs: [{step: ship}]}
+  - step: ship
+    tool: {kind: python, code: "raise ValueError('nothing is shipped there')"}
+"""
+    )
+
+    run = noetl("run", "order.yaml", home=tmp_path)
+    shown = noetl("show", "1", home=tmp_path)
+    refused = noetl("rerun", "1", "--from-failed", home=tmp_path)
+
+    assert [said.stderr.splitlines()[-1] for said in (run, shown)] == ["next: noetl rerun 1"] * 2
+    assert refused.returncode == exits.WRONG_INPUT
+    assert "has undone what was done before that step: book; go on from" in refused.stderr

@@ -193,3 +193,143 @@ async def test_a_point_between_two_events_that_belong_together_is_the_one_after_
 
         assert forked.status == status
         assert (await names_of(parts, forked.execution_id))[: at + 2] == [*names[: at + 1], "execution.forked"]
+
+
+GATED = """
+workflow:
+  - step: start
+    tool: {kind: noop}
+    next: {spec: {mode: inclusive}, arcs: [{step: opens}, {step: gated}]}
+  - step: opens
+    tool: {kind: noop}
+    set: {ctx.is_open: true}
+  - step: gated
+    spec:
+      policy:
+        admit: {rules: [{when: "{{ ctx.is_open is defined }}", then: {allow: true}}, {else: {then: {allow: false}}}]}
+    tool: {kind: noop}
+    set: {ctx.passed: true}
+"""
+
+
+@pytest.mark.spec("ST-05")
+async def test_a_gate_that_was_opened_opens_from_every_point(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, GATED)
+        names = await names_of(parts, source)
+        assert "step.waiting" in names
+
+        ends = [(await again(parts, source, at=at)).ctx for at in range(3, names.index("workflow.finished") + 1)]
+        ends.append((await again(parts, source, from_step="gated")).ctx)
+
+        assert ends == [{"is_open": True, "passed": True}] * len(ends)
+
+
+async def test_a_gate_that_waits_for_a_signal_in_the_new_text_waits(tmp_path: Path) -> None:
+    closed = GATED.replace("{ctx.is_open: true}", "{ctx.other: true}")
+    async with opened(tmp_path) as parts:
+        source = await run(parts, closed)
+        at = (await names_of(parts, source)).index("step.waiting") + 1
+        patient = text_of(closed.replace("admit: {rules", "admit: {on_deny: wait, rules"))
+
+        forked = await again(parts, source, at=at, data=patient, name="patient.yaml")
+
+        assert [token.is_for_signal for token in forked.tokens.values()] == [True]
+
+
+PLANS = """
+workflow:
+  - step: plans
+    spec: {policy: {plan: true}}
+    tool: {kind: python, code: "return [{'step': 'added', 'tool': {'kind': 'noop'}, 'set': {'ctx.added': 1}}]"}
+"""
+
+
+async def test_steps_that_were_planned_run_from_every_point(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, PLANS)
+        finished = (await names_of(parts, source)).index("workflow.finished") + 1
+
+        ends = [(await again(parts, source, at=at)).ctx for at in range(3, finished)]
+
+        assert ends == [{"added": 1}] * len(ends)
+
+
+async def test_a_gate_that_failed_is_asked_again(tmp_path: Path) -> None:
+    broken = GATED.replace("{{ ctx.is_open is defined }}", "{{ 1 / workload.divisor }}")
+    async with opened(tmp_path) as parts:
+        source = await run(parts, broken, divisor=0)
+        assert (await folded(parts.store, source)).status == "failed"
+
+        mended = await again(parts, source, is_from_failed=True, set={"divisor": 1})
+
+        assert (mended.status, mended.ctx["passed"]) == ("success", True)
+
+
+# --- texts that cannot go on -----------------------------------------------------------------------------------------
+
+FLAT = """
+workflow:
+  - step: first
+    tool: [{name: one, kind: noop}, {name: two, kind: noop}]
+    next: {arcs: [{step: last}]}
+  - step: last
+    tool: {kind: noop}
+"""
+LOOPED = FLAT.replace("tool: [", "loop: {in: [1], iterator: n}\n    tool: [")
+BARE = FLAT.replace("    tool: [{name: one, kind: noop}, {name: two, kind: noop}]\n", "")
+SAGA = """
+workload: {city: Atlantis}
+workflow:
+  - step: book
+    spec: {policy: {compensation: {tool: {name: unbook, kind: noop}}}}
+    tool: {kind: noop}
+    next: {arcs: [{step: ship}]}
+  - step: ship
+    tool: {kind: python, input: {city: "{{ workload.city }}"}, code: "assert input['city'] != 'Atlantis'"}
+"""
+SHIPS_ONLY = """
+workload: {city: Atlantis}
+workflow:
+  - step: ship
+    tool: {kind: noop}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "point", "why"),
+    [
+        (LOOPED, FLAT, ("step.scheduled", 0), 'step "first" is under way, and this playbook has no loop there; go on'),
+        (LOOPED, FLAT, ("step.started", 0), 'step "first" is under way, and this playbook has no loop there'),
+        (FLAT, LOOPED, ("step.scheduled", 0), 'step "first" is under way, and this playbook has a loop there'),
+        (FLAT, BARE, ("task.started", 0), '"first" is at one, which this playbook lacks'),
+        (SAGA, SHIPS_ONLY, ("task.started", 1), "are to be undone if it fails: book; keep its name"),
+        (SAGA, SAGA.replace("unbook", "give_back"), ("task.started", 2), '"book" is at unbook, which this playbook'),
+    ],
+    ids=["a loop to begin", "a loop without its list", "a loop now", "no tasks", "to be undone", "being undone"],
+)
+async def test_a_text_that_lacks_what_is_under_way_is_refused(
+    tmp_path: Path, before: str, after: str, point: tuple[str, int], why: str
+) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, before)
+        places = [seq for seq, name in enumerate(await names_of(parts, source), 1) if name == point[0]]
+
+        with pytest.raises(RequestError, match=why):
+            await again(parts, source, at=places[point[1]], data=text_of(after), name="after.yaml")
+
+
+@pytest.mark.spec("ST-12")
+async def test_what_was_undone_is_not_taken_for_done(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, SAGA)
+        before = (await names_of(parts, source)).index("workflow.failing") - 6
+
+        for point in ({"is_from_failed": True}, {"from_step": "ship"}):
+            with pytest.raises(WrongState, match=r"has undone .*: book; go on from the first of them \(--from book\)"):
+                await again(parts, source, set={"city": "Oslo"}, **point)
+
+        ends = [
+            await again(parts, source, set={"city": "Oslo"}, **to) for to in ({"from_step": "book"}, {"at": before})
+        ]
+        assert [end.status for end in ends] == ["success", "success"]

@@ -314,6 +314,30 @@ def test_time_is_counted_anew_and_values_that_were_set_are_seen() -> None:
     assert [one.input["seen"] for one in made.invocations] == [7, 7]
 
 
+def test_whatever_was_under_way_has_its_time_from_the_fork_on() -> None:
+    text = """
+    workflow:
+      - step: slow
+        spec: {policy: {lifecycle: {timeout_s: 10, deadline_s: 20}}}
+        tool: [{name: work, kind: noop}]
+    """
+    source = engine(text, {"work": Output(data=1)})
+    source.start()
+    source.run()
+    begun = next(place for place, event in enumerate(source.log, 1) if isinstance(event, TaskStarted))
+    made = engine(text, {"work": Output(data=1)})
+    for event in source.log[:begun]:
+        apply(made.state, event)
+    made.log.extend(source.log[:begun])
+    made.now = source.now + 1000
+
+    made.do(ops.Fork(execution_id=1, path="t", version=1, sha="sha", source_execution_id=7, prefix=source.log[:begun]))
+
+    run = made.state.runs[1]
+    assert (run.timeout_at, run.deadline_at) == (made.now + 10, made.now + 20)
+    assert {change.at for change in made.changes if isinstance(change, ops.TimerSet)} == {made.now + 10, made.now + 20}
+
+
 def test_an_iteration_that_fails_again_ends_the_fork_and_can_be_reopened_once_more() -> None:
     text = looping("nested")
     source = Engine(text, answering({(2, 2)}))

@@ -353,6 +353,15 @@ def forked_with_much(made: Driven) -> None:
     fork_from(made, source, workload={"big": "x" * 300})
 
 
+def forked_much_later(made: Driven) -> None:
+    """What was under way has its time from the fork on."""
+    source = Driven(HEAD + TIMED, Script())
+    source.start()
+    source.run_job(1, 0)
+    made.now = source.now + 1000
+    fork_from(made, source)
+
+
 REOPENED = """
 workload: {}
 workflow:
@@ -509,6 +518,7 @@ SCENES = (
     Scene(name="forked", text=FLOW, script=FLOW_SCRIPT, play=forked),
     Scene(name="forked-as-it-was", text=CHILDREN, script=Script(children=CHILD_REPLIES), play=forked_as_it_was),
     Scene(name="forked-with-much", text=KEPT_OUTSIDE, play=forked_with_much),
+    Scene(name="forked-much-later", text=TIMED, play=forked_much_later),
     Scene(name="reopened", text=REOPENED, script=Script(replies={"work": [Reply(data=1)]}), play=reopened_loop),
     Scene(name="without-reasons", text=UNDONE, script=UNDONE_SCRIPT, play=undone_by_a_failure, rewrite=without_reasons),
     Scene(name="refused", text=KEPT_OUTSIDE, play=refused),

@@ -30,6 +30,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     # run, resume and rerun
     "ended.success": ("show {id}",),
     "ended.failed": ("show {id}", "rerun {id} --from-failed"),
+    "ended.failed.undone": ("show {id}", "rerun {id}"),
     "ended.cancelled": ("show {id}", "rerun {id}"),
     "ended.incident": ("show {id}", "resume {id}"),
     "ended.waiting": ("signal {id} --set {assignment}", "resume {id}"),
@@ -41,6 +42,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     # looking
     "shown.success": ("events {id}", "rerun {id}"),
     "shown.failed": ("show {child}", "why {id} {step}", "rerun {id} --from-failed"),
+    "shown.failed.undone": ("show {child}", "why {id} {step}", "rerun {id}"),
     "shown.cancelled": ("events {id}", "rerun {id}"),
     "shown.incident": ("show {child}", "events {id}", "resume {id}"),
     "shown.waiting": ("signal {id} --set {assignment}", "why {id} {step}"),

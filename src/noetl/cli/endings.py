@@ -51,7 +51,8 @@ def advise_on(result: RunResult, is_stopped: bool, settings: Settings | None) ->
         advise("left" if result.runs_on else "stopped", id=number)
     else:
         wanted = what_it_awaits(settings, int(number)) if settings and status == "waiting" else None
-        advise(f"ended.{status}", id=number, assignment=wanted or ...)
+        undone = ".undone" if status == "failed" and result.is_undone else ""
+        advise(f"ended.{status}{undone}", id=number, assignment=wanted or ...)
 
 
 def what_it_awaits(settings: Settings, execution_id: int) -> str | None:

@@ -85,7 +85,8 @@ def advise_on(settings: Settings, found: dict[str, Any], cause: Cause | None) ->
         advise("shown.waiting", id=number, step=step, assignment=awaited(settings, int(number)) or ...)
     else:
         step = (found["error"] or {}).get("step")
-        advise(f"shown.{status}", id=number, step=step, child=cause.child if cause else None)
+        undone = ".undone" if status == "failed" and any(run["compensates"] for run in found["runs"]) else ""
+        advise(f"shown.{status}{undone}", id=number, step=step, child=cause.child if cause else None)
 
 
 def head(found: dict[str, Any]) -> list[str]:

@@ -10,7 +10,8 @@ from noetl.dsl.model import Step
 from noetl.engine.state import Loop, Run, State
 from noetl.errors import RequestError
 
-EARLIER = "keep its name, or go on from an earlier step or event (--from, --at)"
+EARLIER = "go on from an earlier step or event (--from, --at)"
+RENAMED = f"keep its name, or {EARLIER}"
 ANEW = "go on before the step (--whole) to run its loop anew"
 
 
@@ -23,21 +24,41 @@ def refuse_misfit(loaded: Loaded, state: State) -> None:
     missing = sorted(wanted - set(steps) - planned)
     if missing:
         raise RequestError(
-            f"at that point steps are under way that this playbook lacks: {', '.join(missing)}; {EARLIER}"
+            f"at that point steps are under way that this playbook lacks: {', '.join(missing)}; {RENAMED}"
         )
+    to_undo = {one.step for one in state.undoable if not state.is_compensating or one.run in state.undoing}
+    _refuse_lost_undoing(to_undo - set(steps) - planned)
     for run in state.runs.values():
         if run.step in steps:
             _refuse_lost_tasks(steps[run.step], run)
-            if run.loop is not None and (other := _other_shape(steps[run.step], state, run, run.loop)):
-                raise RequestError(f'at that point the loop of step "{run.step}" is under way, and {other}; {ANEW}')
+            _refuse_other_loop(steps[run.step], state, run)
+
+
+def _refuse_lost_undoing(missing: set[str]) -> None:
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise RequestError(
+            f"this playbook lacks steps that have ended and are to be undone if it fails: {names}; {RENAMED}"
+        )
 
 
 def _refuse_lost_tasks(step: Step, run: Run) -> None:
-    labels = {task.label for task in step.tasks}
+    labels = {task.label for task in (step.compensation if run.compensates else step.tasks)}
     lost = {job.progress.label for job in run.jobs.values() if job.progress.label} - labels
-    if labels and lost and not run.compensates:
+    if lost:
         names = ", ".join(sorted(map(str, lost)))
-        raise RequestError(f'at that point step "{run.step}" is at {names}, which this playbook lacks; {EARLIER}')
+        raise RequestError(f'at that point step "{run.step}" is at {names}, which this playbook lacks; {RENAMED}')
+
+
+def _refuse_other_loop(step: Step, state: State, run: Run) -> None:
+    if run.boundary or run.compensates:  # it has ended; or it loops in no text
+        return
+    if run.loop is not None:
+        if other := _other_shape(step, state, run, run.loop):
+            raise RequestError(f'at that point the loop of step "{run.step}" is under way, and {other}; {ANEW}')
+    elif run.has_loop != (step.loop is not None):
+        other = "has no loop there" if run.has_loop else "has a loop there"
+        raise RequestError(f'at that point step "{run.step}" is under way, and this playbook {other}; {EARLIER}')
 
 
 def _other_shape(step: Step, state: State, run: Run, loop: Loop) -> str:

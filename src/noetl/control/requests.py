@@ -67,6 +67,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     summary: dict[str, Any]
     is_interrupted: bool = False
     runs_on: str = ""  # the server where it goes on, though nobody watches it any more
+    is_undone: bool = False  # what its steps did was compensated
 
 
 class Observer(Protocol):

@@ -142,11 +142,14 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> tuple[
     events: list[Event] = []
     while page := await store.events(row.id, len(events), EVENTS_PER_READ):
         events.extend(event for _, event in page)
-    step = _failed(events, row) if request.is_from_failed else request.from_step
-    reopening = reopened(events, step) if step and not request.is_whole else None
+    step, until = _failed(events, row) if request.is_from_failed else (request.from_step, request.at)
+    reopening = reopened(events, step) if step and not until and not request.is_whole else None
+    until = until or (len(reopening.prefix) if reopening else _before(events, step, row))
+    if not request.at:
+        _refuse_undone(events[:until], events, row)
     if reopening is not None:
         return reopening.prefix, reopening.run
-    until = whole_until(events, request.at or _before(events, step, row))
+    until = whole_until(events, until)
     if any(isinstance(event, WorkflowFinished) for event in events[:until]):
         raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
     return events[:until], 0
@@ -162,19 +165,33 @@ def whole_until(events: list[Event], until: int) -> int:
 def _is_half(event: Event, following: Event) -> bool:
     if isinstance(event, LoopDone):  # an inner loop, and the iteration that ends with it
         return isinstance(following, LoopIterationDone | LoopIterationFailed)
-    if isinstance(event, WorkflowExtended):  # by nothing: the plan was refused
-        return isinstance(following, NextEvaluated) and following.error is not None
+    if isinstance(event, WorkflowExtended):  # a plan, and the token that goes to its first step, or its refusal
+        return isinstance(following, NextEvaluated)
     if isinstance(event, NextEvaluated) and isinstance(following, WorkflowFailing):  # a failure that no arc took
         return event.error is not None or (event.boundary == NAMES[StepFailed] and not event.handled)
     return False
 
 
-def _failed(events: list[Event], row: Execution) -> str:
-    """The step whose failure no arc handled; the first, where a best effort was made after it."""
-    found = next((event.step for event in events if isinstance(event, WorkflowFailing)), None)
-    if found is None:
-        raise WrongState(f"no step of execution {row.id} failed without being handled ({row.status}); name a step")
-    return found
+def _refuse_undone(prefix: list[Event], events: list[Event], row: Execution) -> None:
+    """What was compensated later is no longer done: from a step after it nothing can be gone on with. Whoever names an
+    event of the log knows better."""
+    undone = {event.compensates for event in events if isinstance(event, StepScheduled) and event.compensates}
+    kept = [event.step for event in prefix if isinstance(event, StepScheduled) and event.run in undone]
+    if kept:
+        names = ", ".join(dict.fromkeys(kept))
+        raise WrongState(
+            f"execution {row.id} has undone what was done before that step: {names}; go on from the first of them "
+            f"(--from {kept[0]}), begin anew (without a point), or, if it was done again, name an event (--at)"
+        )
+
+
+def _failed(events: list[Event], row: Execution) -> tuple[str, int]:
+    """The step whose failure no arc handled; the first, where a best effort was made after it. If it was its gate that
+    failed, it did not run: then how many events there are before that, else 0."""
+    for place, event in enumerate(events):
+        if isinstance(event, WorkflowFailing):
+            return event.step, 0 if _is_half(events[place - 1], event) else place
+    raise WrongState(f"no step of execution {row.id} failed without being handled ({row.status}); name a step")
 
 
 def _before(events: list[Event], step: str, row: Execution) -> int:

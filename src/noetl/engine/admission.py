@@ -79,7 +79,7 @@ def _try(decision: Decision, step: Step, tokens: list[Token]) -> None:
         schedule(decision, step, tokens)
         return
     for token in tokens:
-        if not token.is_denied:
+        if not token.is_denied or token.is_for_signal != step.admission.waits_when_denied:  # a fork may have other text
             decision.emit(
                 facts.StepWaiting(
                     ts=decision.now,

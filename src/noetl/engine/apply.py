@@ -17,6 +17,7 @@ from noetl.engine import views
 from noetl.engine.events import Event
 from noetl.engine.lifecycle import check_open
 from noetl.engine.patches import patched
+from noetl.engine.runs import start_clock
 from noetl.engine.state import ENDED_STATUSES, INCIDENT, RUNNING, State, Token
 
 
@@ -105,6 +106,8 @@ def _forked(state: State, event: facts.ExecutionForked) -> None:
         state.workload, state.workload_ref = event.workload or {}, event.ref
     state.ctx = patched(state.ctx, event.patches, "ctx")
     for run in state.runs.values():
+        if event.is_clock_anew:
+            start_clock(run, event.ts)
         for job in run.jobs.values():
             if job.child is not None:
                 job.child = {**job.child, "key": f"{state.execution_id}:{job.child['key'].partition(':')[2]}"}

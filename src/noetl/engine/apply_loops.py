@@ -11,7 +11,7 @@ from noetl.engine.events import Event, Patch
 from noetl.engine.lifecycle import move
 from noetl.engine.merging import begin, finished, insert, joined
 from noetl.engine.patches import patched
-from noetl.engine.runs import add_job, drop_inner_runs, end_run, outermost, write
+from noetl.engine.runs import add_job, drop_inner_runs, end_run, outermost, start_clock, write
 from noetl.engine.state import STARTED, Loop, Run, State
 from noetl.errors import BrokenInvariant
 
@@ -196,9 +196,7 @@ def loop_reopened(state: State, event: facts.LoopReopened) -> None:
     if event.iter >= 0:
         _put_back(run, loop, event.iter)
         return
-    if run.deadline_at:
-        run.deadline_at += event.ts - run.scheduled_at
-    run.scheduled_at = run.started_at = event.ts  # what it may take, it may take from here on
+    start_clock(run, event.ts)
     run.ctx, loop.ctx = patched(run.ctx, event.patches, "ctx"), patched(loop.ctx, event.patches, "ctx")
     loop.max_in_flight = event.max_in_flight or loop.max_in_flight
     loop.again = dict(sorted(loop.again.items()))

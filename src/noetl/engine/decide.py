@@ -237,8 +237,10 @@ def _fork(decision: Decision, op: ops.Fork) -> None:
             workload=None if ref else op.workload,
             ref=ref,
             patches=op.patches,
+            is_clock_anew=True,
         )
     )
+    decision.ask_every_gate()
     if op.workload is not None:
         decision.state.workload = op.workload  # the same, or what the reference stands for
     if op.reopened:

@@ -102,6 +102,11 @@ class Decision:
     def has_ctx_changed(self) -> bool:
         return self.state.ctx is not self.ctx_before
 
+    def ask_every_gate(self) -> None:
+        """Also those that said no are asked again: text and values may be others, and the log may have been parted
+        between a write and the gates that it opened."""
+        self.ctx_before = {}
+
     def step_input(self, run: Run) -> dict[str, Any]:
         """The token's args overlaid by the step's input, as a pipeline renders it (TK-11)."""
         step = self.step(run)

@@ -127,6 +127,7 @@ class ExecutionForked(Event, frozen=True, kw_only=True, tag="execution.forked"):
     workload: dict[str, Data] | None = None  # None: that of the source
     ref: dict[str, Data] | None = None  # a large workload is kept outside the log
     patches: list[Patch] = []
+    is_clock_anew: bool = False  # what is under way may take its timeout_s and deadline_s from here on
 
 
 class EngineError(Event, frozen=True, kw_only=True, tag="engine.error"):

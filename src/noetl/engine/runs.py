@@ -32,6 +32,14 @@ def add_job(run: Run, index: int, ctx: dict[str, Any], step: dict[str, Any]) -> 
     run.jobs[index] = Job(progress=Progress(ctx=ctx, step=step), pool=run.pool, priority=run.priority)
 
 
+def start_clock(run: Run, now: float) -> None:
+    """Of a fork: what a run may take, it may take from here on."""
+    if run.deadline_at:
+        run.deadline_at += now - run.scheduled_at
+    run.scheduled_at = now
+    run.started_at = now if run.started_at else 0.0
+
+
 def write(state: State, run: Run, patches: list[Patch]) -> None:
     """Writes that apply now: to ctx, and to the values of the step run."""
     if patches:

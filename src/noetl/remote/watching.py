@@ -165,7 +165,8 @@ def watched(line: Line, execution_id: int, observer: Observer, progress: Progres
         found = _summed_up(line, execution_id, progress)
         return RunResult(summary=found, is_interrupted=True, runs_on=line.url)
     found = line.get(f"/api/v1/executions/{execution_id}/summary")
-    return RunResult(summary=found | (extra if found["status"] == RUNNING else {}))
+    is_undone = any(step.compensations for step in progress.ended_steps.values())
+    return RunResult(summary=found | (extra if found["status"] == RUNNING else {}), is_undone=is_undone)
 
 
 def _follow(line: Line, execution_id: int, observer: Observer, progress: Progress) -> dict[str, Any]:
