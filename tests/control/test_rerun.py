@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from noetl.control import reading
 from noetl.control.live import folded
 from noetl.control.requests import RerunRequest, RunRequest
 from noetl.control.rerun import rerun
 from noetl.control.verify import verify
 from noetl.embedded import Embedded
+from noetl.engine.events import timestamp
 from noetl.engine.state import State
 from noetl.errors import RequestError, WrongState
 from tests.control.parts import begin, log_of, names_of, opened, run, text_of
@@ -50,6 +52,19 @@ async def test_steps_before_the_point_are_kept_and_not_run_again(tmp_path: Path)
         assert [event.task for event in await log_of(parts, forked.execution_id)].count("first") <= 2
         assert (await verify(parts.store, forked.execution_id))["is_equal"]
         assert (await folded(parts.store, source)).ctx == {"first": 1, "second": 2}
+
+
+async def test_a_fork_began_when_it_was_asked_for_and_took_its_own_time(tmp_path: Path) -> None:
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+
+        forked = await again(parts, source, from_step="second")
+
+        shown = await reading.show(parts.store, forked.execution_id)
+        told = await reading.summary(parts.store, forked.execution_id, [])
+        own_ms = round((forked.ended_at - forked.created_at) * 1000)
+        assert shown["created_at"] == timestamp(forked.created_at)
+        assert (shown["duration_ms"], told["duration_ms"]) == (own_ms, own_ms)
 
 
 async def test_the_same_request_key_again_is_the_same_fork(tmp_path: Path) -> None:
