@@ -238,6 +238,13 @@ def test_a_rerun_goes_on_from_a_step_with_another_value(ask, here, ran):
     assert (misplaced.returncode, "did not run" in misplaced.stderr) == (exits.WRONG_INPUT, True)
 
 
+def test_all_that_a_rerun_does_is_told_however_quick_it_is(ask, here, ran):
+    begun, kept = (ask("rerun", ran["greet"], *point).stderr for point in ([], ["--from", "end"]))
+
+    assert ["▸ start: started" in said for said in (begun, kept)] == [True, False]
+    assert all("▸ end: started" in said for said in (begun, kept))
+
+
 def test_many_are_run_again_and_none_of_them_twice(ask, here, ran):
     words = ("--where", "status=failed", "--where", f"q={ran['fail']}", "--from-failed", "--format", "json")
 

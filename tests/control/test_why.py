@@ -206,3 +206,22 @@ async def test_of_a_loop_that_failed_often_the_first_failures_are_told(tmp_path)
     assert found["omitted_visits"] == 17
     assert 'iteration 0, task "work" failed: ValueError: no' in found["sentences"][1]
     assert "It has no rules, so an error fails it." in found["sentences"][1]
+
+
+@pytest.mark.spec("TK-14")
+async def test_of_a_workbook_task_that_failed_it_is_said_where_its_rules_are(tmp_path):
+    body = """
+    workbook:
+      ask:
+        kind: python
+        code: "raise ValueError('no')"
+        spec: {policy: {rules: [{when: "{{ output.status == 'error' }}", then: {do: fail}}]}}
+    workflow: [{step: start, tool: {kind: workbook, task: ask}}]
+    """
+
+    (found,) = await told(tmp_path, body, "start")
+
+    assert (
+        'It has no rules of its own, so an error fails it; those of the workbook task "ask" (line 7)'
+        in (found["sentences"][1])
+    )

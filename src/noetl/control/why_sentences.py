@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.model import Playbook
+from noetl.dsl.model import Playbook, Task
 from noetl.engine import events as facts
 from noetl.engine.events import Event
 from noetl.engine.explanations import Explanation, Seen
+from noetl.engine.forecast.pipelines import workbook_task
 from noetl.engine.policy import RETRY
 from noetl.engine.state import State
 from noetl.projections.progress import NOT_RUN
@@ -37,7 +38,7 @@ def sentence(told: Told, playbook: Playbook, step: str) -> str:
     if visit.happened == REFUSED:
         return f"Event {visit.seq}: {refusal(told, step)}"
     if visit.happened == FAILED and isinstance(told.event, facts.TaskDone):
-        return f"Event {visit.seq}: {failure(told.event, told.rules)}"
+        return f"Event {visit.seq}: {failure(told.event, told.rules, called_task(playbook, step, told.event.task))}"
     if visit.happened == RAN:
         return f"Run {visit.run} (event {visit.seq}): {entry(told, playbook, step)}"
     if visit.happened == SKIPPED and isinstance(told.event, facts.StepSkipped):
@@ -106,7 +107,15 @@ def gate(told: Told) -> str:
     return f" Rule {chosen.index + 1} of its gate {does}{because(chosen)}."
 
 
-def failure(event: facts.TaskDone, rules: list[Explanation]) -> str:
+def called_task(playbook: Playbook, step: str, label: str) -> Task | None:
+    """The workbook task with rules of its own that a task calls."""
+    tasks = (*playbook.steps[step].tasks, *playbook.steps[step].compensation)
+    caller = next((task for task in tasks if task.label == label and task.kind == "workbook"), None)
+    called = workbook_task(playbook, caller) if caller else None
+    return called if called and called.policy and called.policy.rules else None
+
+
+def failure(event: facts.TaskDone, rules: list[Explanation], called: Task | None = None) -> str:
     """What a task failed of, and the rule that let it."""
     error = event.error or {}
     where = f"iteration {error['iteration']}, " if error.get("iteration") is not None else ""
@@ -116,6 +125,11 @@ def failure(event: facts.TaskDone, rules: list[Explanation]) -> str:
         spent = ", and no attempt is left" if chosen.target == RETRY else ""
         says = (
             f"Rule {chosen.index + 1} of its policy (line {chosen.line}) says {chosen.target}{spent}{because(chosen)}."
+        )
+    elif called is not None and not rules:  # TK-14: what is asked within a call does not show in the events
+        says = (
+            "It has no rules of its own, so an error fails it; those of the workbook task "
+            f'"{called.label}" (line {called.place.line}) were asked within the call, which the log does not show.'
         )
     else:
         says = "No rule of its policy matched." if rules else "It has no rules, so an error fails it."

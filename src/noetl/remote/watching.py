@@ -16,7 +16,7 @@ from typing import Any
 
 from noetl.config import Settings
 from noetl.control.requests import Nobody, Observer, RerunRequest, RunRequest, RunResult
-from noetl.engine.events import TaskDone
+from noetl.engine.events import Event, ExecutionForked, TaskDone
 from noetl.errors import NoetlError, RequestError, Unreachable
 from noetl.projections.progress import INCIDENT, WAITING, Progress
 from noetl.projections.read_back import event_of, seq_of
@@ -56,7 +56,7 @@ def rerun(settings: Settings, request: RerunRequest, observer: Observer) -> RunR
         started = ask_for_rerun(settings, line, request)
         execution_id = int(started["execution_id"])
         name = _name_of(line, started["path"], started["version"])
-        return _gone_on_with(line, execution_id, name, started["path"], observer)
+        return _gone_on_with(line, execution_id, name, started["path"], observer, is_new=started["is_new"])
 
 
 def ask_for_rerun(settings: Settings, line: Line, request: RerunRequest) -> dict[str, Any]:
@@ -138,17 +138,31 @@ def resume(settings: Settings, execution_id: int, observer: Observer) -> RunResu
 
 
 def _gone_on_with(
-    line: Line, execution_id: int, name: str, path: str, observer: Observer, *, is_asked: bool = False
+    line: Line,
+    execution_id: int,
+    name: str,
+    path: str,
+    observer: Observer,
+    *,
+    is_asked: bool = False,
+    is_new: bool = False,
 ) -> RunResult:
-    """Watch one that has a past. `is_asked`: it goes on when somebody says so."""
+    """Watch one that has a past. `is_asked`: it goes on when somebody says so. `is_new`: a rerun, of which only what it
+    keeps of another is past, however far it has come since."""
     so_far, progress = Progress(), Progress()  # the observer goes on with one of them
-    for envelope in past(line, execution_id):
-        so_far.apply(event_of(envelope))
-        progress.apply(event_of(envelope))
+    events = [event_of(envelope) for envelope in past(line, execution_id)]
+    for event in events[: _kept(events)] if is_new else events:
+        so_far.apply(event)
+        progress.apply(event)
     observer.started(execution_id, name, path, [], so_far)
     if is_asked:
         line.post(f"/api/v1/executions/{execution_id}/resume", {})
     return watched(line, execution_id, observer, progress)
+
+
+def _kept(events: list[Event]) -> int:
+    """How many events a rerun has of another execution; one that began anew has none."""
+    return max((place for place, event in enumerate(events) if isinstance(event, ExecutionForked)), default=0)
 
 
 # --- watching --------------------------------------------------------------------------------------------------------
