@@ -91,6 +91,15 @@ def test_nothing_runs_before_somebody_said_so(home: Path) -> None:
     assert len(document(noetl("list", "--format", "json", home=home))) == 3
 
 
+def test_a_filter_that_would_be_passed_over_is_refused(home: Path) -> None:
+    twice = noetl("rerun", "--where", "status=failed", "--where", "status=success", "--yes", home=home)
+    neither = noetl("rerun", "--where", "root=perhaps", "--yes", home=home)
+
+    assert [one.returncode for one in (twice, neither)] == [exits.WRONG_INPUT] * 2
+    assert "--where names status twice; several statuses are named with commas" in twice.stderr
+    assert "root=true or root=false" in neither.stderr
+
+
 def test_none_like_that_is_no_failure(home: Path) -> None:
     done = noetl("rerun", "--where", "q=nothing", "--yes", "--format", "json", home=home)
 

@@ -125,6 +125,7 @@ async def test_a_child_is_called_anew_by_a_fork(tmp_path: Path) -> None:
         ({"at": 1}, "is from 3 to"),
         ({"at": 100_000}, "is from 3 to"),
         ({"set": {"ctx.a": 1}}, "name a step"),
+        ({"from_step": "second", "set": {"ctx": {"first": 1}}}, r"name a value of it: ctx\.NAME"),
         (
             {"from_step": "second", "data": text_of("workflow: [{step: other, tool: {kind: noop}}]")},
             "lacks: second; keep its name, or go on from an earlier step",
@@ -268,6 +269,17 @@ async def test_steps_that_were_planned_run_from_every_point(tmp_path: Path) -> N
         ends = [(await again(parts, source, at=at)).ctx for at in range(3, finished)]
 
         assert ends == [{"added": 1}] * len(ends)
+
+
+async def test_planned_steps_that_do_not_go_with_a_text_are_a_reason(tmp_path: Path) -> None:
+    other = text_of(
+        PLANS.replace("tool:", "next: {arcs: [{step: added}]}\n    tool:") + "  - {step: added, tool: {kind: noop}}"
+    )
+    async with opened(tmp_path) as parts:
+        source = await run(parts, PLANS)
+
+        with pytest.raises(RequestError, match=r"planned that do not go with this playbook: .* exist already: added"):
+            await again(parts, source, from_step="added", data=other, name="other.yaml")
 
 
 async def test_a_gate_that_failed_is_asked_again(tmp_path: Path) -> None:

@@ -88,13 +88,19 @@ def filters_of(where: Sequence[str]) -> dict[str, Any]:
 
     words: list[str] = []
     is_root = True
+    named: set[str] = set()
     for one in where:
         name, equals, value = one.partition("=")
         if name not in WORDS or not equals or not value:
             wanted = ", ".join(f"{word}=…" for word in WORDS)
             raise click.UsageError(f'--where takes one of {wanted}, not "{clean(one)}"')
+        if name in named:
+            raise click.UsageError(f"--where names {name} twice; several statuses are named with commas")
+        named.add(name)
         if name == "root":
-            is_root = value != "false"
+            if value not in ("true", "false"):
+                raise click.UsageError(f'--where takes root=true or root=false, not "{clean(one)}"')
+            is_root = value == "true"
         else:
             words += [f"--{name}", value]
     try:

@@ -15,8 +15,9 @@ import msgspec
 from noetl.control import reading
 from noetl.control.catalog import Loaded
 from noetl.control.desk import IDS_TRIED_MAX, NO_ID, PAYLOAD_BYTES_MAX, Desk, Started
-from noetl.control.fitting import refuse_misfit
+from noetl.control.fitting import EARLIER, refuse_misfit
 from noetl.control.live import Live
+from noetl.control.planning import BadPlan
 from noetl.control.reading import EVENTS_PER_READ
 from noetl.control.requests import RerunRequest, RunRequest
 from noetl.control.stored_lists import ReadBy
@@ -67,7 +68,7 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
         apply(state, event)
     refuse_misfit(loaded, state)
     live = Live(state=state, loaded=loaded, folder=row.folder)
-    await desk.executions.complete(live)
+    await _complete(desk, live)
     patches, changes = split(request.set)
     check_signal(state, patches, loaded.playbook)
     fork = ops.Fork(
@@ -83,6 +84,16 @@ async def rerun(desk: Desk, read_by: ReadBy, request: RerunRequest) -> Started:
         reopened=reopened,
     )
     return await _forked(desk, fork, loaded)
+
+
+async def _complete(desk: Desk, live: Live) -> None:
+    """Fetch what the state needs besides; steps that were planned by then must go with the text."""
+    try:
+        await desk.executions.complete(live)
+    except BadPlan as problem:
+        raise RequestError(
+            f"by that point steps were planned that do not go with this playbook: {problem}; {EARLIER}"
+        ) from problem
 
 
 async def _forked(desk: Desk, fork: ops.Fork, loaded: Loaded) -> Started:
@@ -220,6 +231,8 @@ async def _playbook(desk: Desk, row: Execution, request: RerunRequest) -> tuple[
 
 def split(values: dict[str, Any]) -> tuple[list[Patch], dict[str, Any]]:
     """Dotted names: writes to ctx, and changes of the workload as nested mappings."""
+    for whole in values.keys() & {"ctx", "workload"}:
+        raise RequestError(f"{whole} as a whole cannot be set; name a value of it: {whole}.NAME")
     patches = [Patch(name, value) for name, value in values.items() if name.startswith("ctx.")]
     changes: dict[str, Any] = {}
     for name, value in values.items():
