@@ -96,6 +96,7 @@ def test_without_a_point_it_begins_anew_with_the_same_payload(home: Path):
 
     assert document(again)["output"]["data"] == {"read": 3}
     assert "execution.forked" not in names(home, document(again)["execution_id"])
+    assert ", does execution 1 again\n" in noetl("show", "last", home=home).stdout
 
 
 @pytest.mark.parametrize(

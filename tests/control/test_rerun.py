@@ -84,7 +84,9 @@ async def test_without_a_point_it_begins_anew_with_changed_values(tmp_path: Path
 
         anew = await again(parts, source, set={"factor": 7})
 
+        shown = await reading.show(parts.store, anew.execution_id)
         assert (anew.ctx, anew.forked_from) == ({"first": 1, "second": 7}, 0)
+        assert shown["forked_from"] == {"execution_id": str(source), "seq": 0}
 
 
 async def test_a_failed_step_goes_on_with_a_mended_playbook(tmp_path: Path) -> None:

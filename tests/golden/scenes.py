@@ -362,6 +362,11 @@ def forked_much_later(made: Driven) -> None:
     fork_from(made, source)
 
 
+def done_again(made: Driven) -> None:
+    made.do(ops.Start(execution_id=1, path="golden", version=1, sha="sha", rerun_of=7))
+    made.finish()
+
+
 REOPENED = """
 workload: {}
 workflow:
@@ -519,6 +524,7 @@ SCENES = (
     Scene(name="forked-as-it-was", text=CHILDREN, script=Script(children=CHILD_REPLIES), play=forked_as_it_was),
     Scene(name="forked-with-much", text=KEPT_OUTSIDE, play=forked_with_much),
     Scene(name="forked-much-later", text=TIMED, play=forked_much_later),
+    Scene(name="done-again", text=KEPT_OUTSIDE, play=done_again),
     Scene(name="reopened", text=REOPENED, script=Script(replies={"work": [Reply(data=1)]}), play=reopened_loop),
     Scene(name="without-reasons", text=UNDONE, script=UNDONE_SCRIPT, play=undone_by_a_failure, rewrite=without_reasons),
     Scene(name="refused", text=KEPT_OUTSIDE, play=refused),

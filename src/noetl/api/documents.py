@@ -63,10 +63,10 @@ class UnservedRow(TypedDict):
 
 
 class ForkedFrom(TypedDict):
-    """The execution whose log this one begins with."""
+    """The execution that this one does again."""
 
     execution_id: ExecutionId
-    seq: Annotated[int, Meta(description="how many of its events")]
+    seq: Annotated[int, Meta(description="how many of its events this one begins with; 0: it began anew")]
 
 
 class Shown(TypedDict):
@@ -80,7 +80,7 @@ class Shown(TypedDict):
     ended_at: Moment | None
     duration_ms: int | None
     parent_execution_id: ExecutionId | None
-    forked_from: Annotated[ForkedFrom | None, Meta(description="of a rerun that went on from a point of another")]
+    forked_from: Annotated[ForkedFrom | None, Meta(description="of a rerun: what it does again")]
     events: int
     error: dict[str, Any] | None
     output: dict[str, Any] | None

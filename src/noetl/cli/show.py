@@ -97,9 +97,16 @@ def head(found: dict[str, Any]) -> list[str]:
         f"took {duration_ms(found['duration_ms'])}" if found["ended_at"] else "not ended",
         plural(found["events"], "event"),
         *([f"called by execution {parent}"] if parent else []),
-        *([f"goes on from event {fork['seq']:,} of execution {fork['execution_id']}"] if fork else []),
+        *([again_words(fork)] if fork else []),
     ]
     return [f"{title}  {status_word(found['status'])}  execution {found['execution_id']}", ", ".join(facts)]
+
+
+def again_words(fork: dict[str, Any]) -> str:
+    """Of a rerun: what it does again, and from where."""
+    if not fork["seq"]:
+        return f"does execution {fork['execution_id']} again"
+    return f"goes on from event {fork['seq']:,} of execution {fork['execution_id']}"
 
 
 # --- the runs --------------------------------------------------------------------------------------------------------

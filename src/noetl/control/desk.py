@@ -134,6 +134,7 @@ class Desk:
                 request_key=request.request_key,
                 trace_id=request.trace_id or self.new_trace(),
                 parent_span_id=request.parent_span_id,
+                rerun_of=request.rerun_of,
             )
         )
         return execution_id

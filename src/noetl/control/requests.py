@@ -26,6 +26,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float = 0.0
     trace_id: str = ""  # 32 hexadecimal digits, where the caller is part of a trace; "": a new one
     parent_span_id: str = ""  # of the caller's span, 16 digits (`noetl.traceparent.read`)
+    rerun_of: int = 0  # the execution that it does again
 
 
 class RerunRequest(msgspec.Struct, frozen=True, kw_only=True):

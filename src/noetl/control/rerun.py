@@ -140,6 +140,7 @@ async def _anew(desk: Desk, read_by: ReadBy, row: Execution, request: RerunReque
             is_legacy=request.is_legacy,
             is_upstream=request.is_upstream,
             request_key=request.request_key,
+            rerun_of=row.id,
         )
     )
 

@@ -36,6 +36,7 @@ class Start(Operation, frozen=True, kw_only=True):
     depth: int = 0
     trace_id: str = ""
     parent_span_id: str = ""
+    rerun_of: int = 0
 
 
 class Fork(Start, frozen=True, kw_only=True):

@@ -93,6 +93,7 @@ def _start(decision: Decision, op: ops.Start) -> None:
             depth=op.depth,
             trace_id=op.trace_id,
             parent_span_id=op.parent_span_id,
+            rerun_of=op.rerun_of,
         )
     )
     workload = merged(playbook.workload, op.payload)

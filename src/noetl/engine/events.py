@@ -56,6 +56,7 @@ class PlaybookExecutionRequested(Event, frozen=True, kw_only=True, tag="playbook
     depth: int = 0  # of children
     trace_id: str = ""
     parent_span_id: str = ""  # whose work it is part of: the task attempt that called it, or a span of the caller's
+    rerun_of: int = 0  # the execution that it does again, from the beginning; one that keeps its log is forked
 
 
 class PlaybookRequestEvaluated(Event, frozen=True, kw_only=True, tag="playbook.request.evaluated"):

@@ -89,7 +89,7 @@ class Progress:
         self.path = ""
         self.version = 0
         self.parent_execution_id: int | None = None
-        self.forked_from: tuple[int, int] | None = None  # whose log it begins with, and how many events
+        self.forked_from: tuple[int, int] | None = None  # of a rerun: what it does again, and how many events it keeps
         self.requested_at: float | None = None  # when its log begins
         self.began_at: float | None = None  # of a fork later than its log: when it was forked
         self.ended_at: float | None = None
@@ -222,6 +222,8 @@ def requested(progress: Progress, event: PlaybookExecutionRequested) -> None:
     progress.path, progress.version = event.path, event.version
     progress.requested_at = progress.began_at = event.ts
     progress.parent_execution_id = event.parent_execution_id
+    if event.rerun_of:
+        progress.forked_from = event.rerun_of, 0
 
 
 def forked(progress: Progress, event: ExecutionForked) -> None:

@@ -79,7 +79,7 @@ def show(execution_id: int, progress: Progress, timeline: Timeline) -> dict[str,
 
 
 def forked_from(progress: Progress) -> dict[str, Any] | None:
-    """Of a rerun: whose log it begins with, and how many events of it."""
+    """Of a rerun: the execution that it does again, and how many events of it it begins with."""
     if progress.forked_from is None:
         return None
     source, seq = progress.forked_from

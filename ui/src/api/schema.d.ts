@@ -1900,7 +1900,7 @@ export interface components {
             events: number;
             /** @description a number, as text */
             execution_id: string;
-            /** @description of a rerun that went on from a point of another */
+            /** @description of a rerun: what it does again */
             forked_from: components["schemas"]["ForkedFrom"] | null;
             omitted_runs: number;
             output: Record<string, unknown> | null;
@@ -1916,12 +1916,12 @@ export interface components {
         };
         /**
          * ForkedFrom
-         * @description The execution whose log this one begins with.
+         * @description The execution that this one does again.
          */
         ForkedFrom: {
             /** @description a number, as text */
             execution_id: string;
-            /** @description how many of its events */
+            /** @description how many of its events this one begins with; 0: it began anew */
             seq: number;
         };
         /**
