@@ -214,6 +214,16 @@ def test_nothing_runs_where_nothing_may_be_written(home):
     assert (home / "fails.test.yaml").read_text() == "mine"
 
 
+def test_an_answer_that_yaml_has_no_words_for_is_recorded_and_not_expected(home):
+    (home / "odd.yaml").write_text(FAILS.replace("raise ValueError('no')", "return 2**63"))
+
+    done = run(home, "odd.yaml", "--record", "odd.test.yaml")
+
+    assert done.returncode == exits.DONE, done.stderr
+    assert "output" not in document(home / "odd.test.yaml").expect
+    assert noetl("test", "odd.test.yaml", home=home).returncode == exits.DONE
+
+
 def test_a_playbook_is_never_written_over_by_its_own_test(home):
     (home / "linked.yaml").symlink_to("fails.yaml")
 

@@ -15,6 +15,7 @@ import msgspec
 
 from noetl.config import Settings
 from noetl.control.requests import RunRequest
+from noetl.dsl.nodes import plain
 from noetl.dsl.playbook_test_shapes import LEGACY, PLAYBOOK_TEST, STATUSES, UPSTREAM
 from noetl.dsl.playbook_tests import tests_of
 from noetl.dsl.read import read
@@ -85,9 +86,9 @@ def expectation(taps: Taps, summary: dict[str, Any]) -> dict[str, Any]:
     """What a test expects if everything comes as it came."""
     found: dict[str, Any] = {"status": summary["status"]}
     output = summary["output"] or {}
-    if "data" in output and summary["status"] == "success" and is_small(output["data"]):
+    if "data" in output and summary["status"] == "success" and can_stand(output["data"]):
         found["output"] = output["data"]
-    if summary["ctx"] and is_small(summary["ctx"]):
+    if summary["ctx"] and can_stand(summary["ctx"]):
         found["ctx"] = summary["ctx"]
     error = summary["error"]
     if error and summary["status"] in ("failed", "cancelled"):
@@ -99,8 +100,13 @@ def expectation(taps: Taps, summary: dict[str, Any]) -> dict[str, Any]:
     return taps.clean({key: value for key, value in found.items() if value not in ({}, [])})  # type: ignore[no-any-return]
 
 
-def is_small(value: Any) -> bool:
-    return len(msgspec.json.encode(value)) <= VALUE_BYTES_MAX
+def can_stand(value: Any) -> bool:
+    """Whether a value can stand in a test: it is not too large, and YAML has words for it, as it has not for integers
+    from 2**63 on."""
+    if len(msgspec.json.encode(value)) > VALUE_BYTES_MAX:
+        return False
+    found = read("\n".join(block({"value": value}, 0)), "")
+    return not found.faults and plain(found.documents[0]) == {"value": value}
 
 
 class Draft:
