@@ -21,7 +21,6 @@ from noetl.dsl.findings import ERROR, Finding, as_text
 from noetl.dsl.kinds import Kinds
 from noetl.dsl.model import Playbook
 from noetl.dsl.normalize import normalize
-from noetl.dsl.rules.nl109_not_a_playbook import not_one
 from noetl.dsl.source import Source
 from noetl.engine.net import Net
 from noetl.errors import InvalidPlaybook, MissingLibrary, RequestError, UnknownPlaybook
@@ -175,6 +174,8 @@ def playbook_of(text: Text, kinds: Kinds) -> Playbook:
     if not checked.is_valid:
         raise invalid(text.name, checked)
     if len(checked.drafts) != 1:
+        from noetl.dsl.rules.nl109_not_a_playbook import not_one  # a run of what was checked before needs no rules
+
         finding = not_one(checked.source, [draft.root for draft in checked.drafts])
         raise InvalidPlaybook(text.name, report([finding], checked.source), [finding], checked.source)
     return normalize(checked.drafts[0])
