@@ -162,6 +162,17 @@ def test_saga_gives_back_at_the_api_what_it_took(tmp_path, shop):
     assert [list(kept) for kept in left["output"]["data"]] == [["R1"], ["P2"], ["S3"]]
 
 
+def test_a_port_that_is_taken_is_said_with_what_to_do(tmp_path, shop):
+    port = shop.rpartition(":")[2]
+
+    second = subprocess.run(
+        [sys.executable, "api.py", "--port", port], cwd=tmp_path / "shop", capture_output=True, text=True, check=False
+    )
+
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"port {port} cannot be used (Address already in use); python api.py --port 0")
+
+
 LEFT = """\
 apiVersion: noetl.io/v2
 kind: Playbook

@@ -68,7 +68,13 @@ class Handler(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="The small shop that this project's playbook talks to.")
     parser.add_argument("--port", type=int, default=8080, help="0: any free one")
-    with ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler) as server:
+    port = parser.parse_args().port
+    try:
+        found = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        also = "python api.py --port 0, and give the playbook the address it prints: --set api_url=http://127.0.0.1:…"
+        parser.exit(1, f"port {port} cannot be used ({error.strerror}); {also}\n")
+    with found as server:
         print(f"http://127.0.0.1:{server.server_port}", flush=True)
         try:
             server.serve_forever()
