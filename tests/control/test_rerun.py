@@ -153,6 +153,21 @@ async def test_the_end_of_a_log_is_no_point_to_go_on_from(tmp_path: Path) -> Non
             await rerun(parts.desk, parts.access.read_by, RerunRequest(execution_id=source, at=head))
 
 
+async def test_of_a_log_that_is_too_long_an_early_point_can_be_gone_on_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noetl.control.rerun.EVENTS_MAX", 8)
+    async with opened(tmp_path) as parts:
+        source = await run(parts, CHAIN)
+
+        forked = await again(parts, source, at=8)
+
+        assert forked.status == "success"
+        for point, why in (({"from_step": "second"}, r"keeps up to 8; name an earlier event"), ({"at": 9}, "up to 8$")):
+            with pytest.raises(RequestError, match=why):
+                await again(parts, source, **point)
+
+
 async def test_every_point_of_a_log_leads_to_the_same_end(tmp_path: Path) -> None:
     loop = """
     workflow:

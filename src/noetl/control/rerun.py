@@ -149,11 +149,10 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> tuple[
     """The events to keep; and the step run whose loop is reopened, or 0."""
     if request.at and not BEGUN_AT <= request.at <= row.head:
         raise RequestError(f"a point of the log of execution {row.id} is from {BEGUN_AT} to {row.head}")
-    if row.head > EVENTS_MAX:
-        raise RequestError(f"the log of execution {row.id} has {row.head} events; rerun keeps up to {EVENTS_MAX}")
-    events: list[Event] = []
-    while page := await store.events(row.id, len(events), EVENTS_PER_READ):
-        events.extend(event for _, event in page)
+    if (request.at or row.head) > EVENTS_MAX:
+        also = "" if request.at else "; name an earlier event (--at)"
+        raise RequestError(f"the log of execution {row.id} has {row.head} events; rerun keeps up to {EVENTS_MAX}{also}")
+    events = await _read(store, row, request.at)
     step, until = _failed(events, row) if request.is_from_failed else (request.from_step, request.at)
     reopening = reopened(events, step) if step and not until and not request.is_whole else None
     until = until or (len(reopening.prefix) if reopening else _before(events, step, row))
@@ -165,6 +164,16 @@ async def _prefix(store: Store, row: Execution, request: RerunRequest) -> tuple[
     if any(isinstance(event, WorkflowFinished) for event in events[:until]):
         raise WrongState(f"execution {row.id} had ended by event {until}; choose an earlier point, or a step")
     return events[:until], 0
+
+
+async def _read(store: Store, row: Execution, at: int) -> list[Event]:
+    """The log; of a point of it, what comes up to there and a little more, since it may have to be moved on."""
+    events: list[Event] = []
+    while page := await store.events(row.id, len(events), EVENTS_PER_READ):
+        events.extend(event for _, event in page)
+        if at and len(events) >= at + EVENTS_PER_READ:
+            break
+    return events
 
 
 def whole_until(events: list[Event], until: int) -> int:
