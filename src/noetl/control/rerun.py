@@ -241,7 +241,7 @@ async def _playbook(desk: Desk, row: Execution, request: RerunRequest) -> tuple[
 
 def split(values: dict[str, Any]) -> tuple[list[Patch], dict[str, Any]]:
     """Dotted names: writes to ctx, and changes of the workload as nested mappings."""
-    for whole in values.keys() & {"ctx", "workload"}:
+    if whole := next((name for name in ("ctx", "workload") if name in values), None):
         raise RequestError(f"{whole} as a whole cannot be set; name a value of it: {whole}.NAME")
     patches = [Patch(name, value) for name, value in values.items() if name.startswith("ctx.")]
     changes: dict[str, Any] = {}
