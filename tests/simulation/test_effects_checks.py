@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from noetl.engine.output import failure
+from noetl.testing.simulator.ledger import FAILED_BY_WORLD
 from tests.simulation.played import CALM, Played, violation
 
 SCRIPTED = """
@@ -226,7 +227,7 @@ def test_an_attempt_that_runs_again_under_another_idempotency_key_is_found():
 
 
 @pytest.mark.spec("TK-15")
-def test_an_attempt_may_change_its_key_where_one_before_it_ran_again_and_could_not_be_stored():
+def test_an_attempt_may_change_its_key_where_one_before_it_ran_again_and_was_broken_or_not_stored():
     made = scripted()
     for answered in (1, 0):
         made.clock.seconds += 31.0
@@ -243,6 +244,8 @@ def test_an_attempt_may_change_its_key_where_one_before_it_ran_again_and_could_n
 
     with violation("effects", "idempotency key"):
         made.checks.effects.check(calm, ())
+    made.ledger.invocations[2].state = FAILED_BY_WORLD
+    made.checks.effects.check(calm, ())
 
 
 def test_a_result_that_a_task_was_handed_and_nobody_gave_is_found():

@@ -21,7 +21,7 @@ from noetl.testing.simulator.case import Violation
 from noetl.testing.simulator.checks.leases import Given, Leases
 from noetl.testing.simulator.checks.lineage import is_own, value_of
 from noetl.testing.simulator.checks.log_book import LogBook, TaskRun
-from noetl.testing.simulator.ledger import Invocation, Ledger
+from noetl.testing.simulator.ledger import FAILED_BY_WORLD, Invocation, Ledger
 
 Attempt = tuple[str, int]  # task run id, attempt
 TASKS_UNREPORTED = 4  # of one job, at least: iterations of a local loop are done one after the other by one worker
@@ -101,7 +101,7 @@ class Effects:
                 _fail(line, f"was handed the result of {line.saw}, which nobody gave")
             if line.execution_id in shortened:
                 continue
-            if keys.setdefault(attempt, line.key) != line.key and not _may_differ(line, attempts, ordeal):
+            if keys.setdefault(attempt, line.key) != line.key and not self._may_differ(line, attempts, ordeal):
                 _fail(line, f"ran under the idempotency key {line.key}, but before under {keys[attempt]}")
             if given is not None:
                 self._check_once(line, given, under)
@@ -113,6 +113,19 @@ class Effects:
         if reruns > reruns_max:
             message = f"tasks of workers that live ran again {reruns} times; what happened explains {reruns_max}"
             raise Violation("reruns", message)
+
+    def _may_differ(self, line: Invocation, attempts: Mapping[Attempt, int], ordeal: Ordeal) -> bool:
+        """The key counts the definite answers before it. An attempt before that was not recorded ran again, and got a
+        definite answer only one of the two times: the other time what it gave could not be stored, or the world broke
+        it, so nobody knows."""
+        again = [n for n in range(1, line.attempt) if attempts[line.task_run_id, n] > 1]
+        if ordeal.is_storing_faulty:
+            return bool(again)
+        lines = self.ledger.of(line.execution_id)
+        return any(
+            one.attempt in again and one.task_run_id == line.task_run_id and one.state == FAILED_BY_WORLD
+            for one in lines
+        )
 
     def _check_told(self, line: Invocation, key: Key, given: Given) -> None:
         told_at = self._told_at.get((line.node, key, given.lease))
@@ -154,13 +167,6 @@ def _unreported_max(attempts: Collection[Attempt]) -> int:
     that take no time are all done before a commit is."""
     jobs = Counter(tuple(task_run_id.split(":", 3)[:3]) for task_run_id, _ in attempts)
     return max((TASKS_UNREPORTED, *jobs.values()))
-
-
-def _may_differ(line: Invocation, attempts: Mapping[Attempt, int], ordeal: Ordeal) -> bool:
-    """The key counts the definite answers before it. An attempt before that was not recorded ran again, and got a
-    definite answer only one of the two times: the other time what it gave could not be stored, so nobody knows."""
-    before = range(1, line.attempt)
-    return ordeal.is_storing_faulty and any(attempts[line.task_run_id, attempt] > 1 for attempt in before)
 
 
 def _fail(line: Invocation, message: str) -> None:
