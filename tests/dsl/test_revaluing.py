@@ -76,6 +76,11 @@ def test_a_list_of_another_length_in_the_midst_of_others_keeps_their_order():
     )
 
 
+def test_a_text_with_a_hash_in_braces_is_no_comment():
+    assert rewritten('it: {a: " #", "b #": 1}\n', None) == "it: null\n"
+    assert rewritten("it: {a: 1, # said\n     b: 2}\n", None) == "it: {a: 1, # said\n     b: 2}\n"
+
+
 @pytest.mark.parametrize(("one", "other"), [(True, 1), ([False], [0]), ({"a": {"b": 1}}, {"a": {"b": True}})])
 def test_true_is_not_one_at_any_depth(one, other):
     assert not is_same(one, other)

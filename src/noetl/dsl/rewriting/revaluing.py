@@ -132,7 +132,7 @@ def _whole(entry: Entry, new: Any) -> Edit:
     end = alias.end() if alias else max(start, end_of(entry.value))
     said = _COMMENT_OF_KEY.match(source.text, start, end)
     beside = said[0] if said else ""
-    if _is_flow(entry.value) and _COMMENT.search(source.text, *_span(entry.value)):
+    if _is_flow(entry.value) and _has_comments(entry.value):
         return Edit(start, start, "")  # its comments would go: nothing is done, which is told
     column = key.column - 1
     if bool(_before(key).strip(" -")) or fits(new, column + len(key.text) + 2):
@@ -170,6 +170,28 @@ def _is_flow(node: AnyNode) -> bool:
     return not isinstance(node, Scalar) and node.source.text[_index(node) : _index(node) + 1] in ("{", "[")
 
 
+def _has_comments(node: AnyNode) -> bool:
+    """Whether something is said between its parts; what looks so inside a text is part of that text."""
+    texts = [_span(scalar) for scalar in _scalars(node)]
+    found = (match.start() for match in _COMMENT.finditer(node.source.text, *_span(node)))
+    return any(not any(start <= at < end for start, end in texts) for at in found)
+
+
+def _scalars(node: AnyNode) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+        return
+    for part in _parts(node):
+        yield from _scalars(part)
+
+
+def _parts(node: Mapping | Sequence) -> list[AnyNode]:
+    """Keys and values, or items."""
+    if isinstance(node, Sequence):
+        return [*node.items]
+    return [part for entry in node.entries.values() for part in (entry.key, entry.value)]
+
+
 def _index(node: AnyNode) -> int:
     return node.source.index(node.line, node.column)
 
@@ -190,6 +212,4 @@ def end_of(node: AnyNode) -> int:
         return start + len(source.text[start:end].rstrip()) if node.style in ("|", ">") else end
     if _is_flow(node):
         return end
-    items = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries.values()]
-    keys = [] if isinstance(node, Sequence) else [entry.key for entry in node.entries.values()]
-    return max(map(end_of, (*items, *keys)), default=end)
+    return max(map(end_of, _parts(node)), default=end)
