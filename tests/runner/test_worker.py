@@ -356,6 +356,19 @@ workflow:
 """
 
 
+async def test_a_job_that_comes_when_all_slots_are_taken_again_waits_for_one():
+    slots = Slots(1)
+
+    first, second = slots.seat(), slots.seat()
+    waiting = asyncio.ensure_future(second.take())
+    await asyncio.sleep(0)
+    assert (first.is_taken, second.is_taken, slots.free) == (True, False, 0)
+
+    first.leave()
+    await waiting
+    assert (first.is_taken, second.is_taken, slots.free) == (False, True, 0)
+
+
 async def test_a_slot_that_was_given_to_somebody_who_has_just_gone_is_free_again():
     slots = Slots(1)
     await slots.take()

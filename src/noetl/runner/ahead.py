@@ -44,7 +44,7 @@ class Kit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ahead:
-    """One job, as far as it goes without waiting; its seat is taken already, and free when it has ended, however it
+    """One job, as far as it goes without waiting; its seat is taken by then, and free when it has ended, however it
     does. `execute.Execution` goes on from there."""
 
     def __init__(self, kit: Kit, playbook: Playbook, work: Work, lease: Lease, seat: Seat) -> None:

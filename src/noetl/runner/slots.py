@@ -16,9 +16,11 @@ class Slots:
         self._changed = asyncio.Event()
 
     def seat(self) -> Seat:
-        """Take a slot that is known to be free, for one job."""
-        self.free -= 1
-        return Seat(self)
+        """A slot for one job, if one is free; else the job takes one before it runs anything. It was asked for when one
+        was, but whoever goes on after a wait comes before new jobs."""
+        is_taken = self.free > 0
+        self.free -= is_taken
+        return Seat(self, is_taken=is_taken)
 
     async def take(self) -> None:
         """Take a slot, waiting for one. A pipeline that goes on after a wait comes before new jobs."""
@@ -58,9 +60,9 @@ class Seat:
 
     __slots__ = ("_slots", "is_taken")
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: Slots, *, is_taken: bool = True) -> None:
         self._slots = slots
-        self.is_taken = True
+        self.is_taken = is_taken
 
     async def take(self) -> None:
         await self._slots.take()

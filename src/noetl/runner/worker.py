@@ -142,7 +142,7 @@ class Worker(Holding):
                 continue  # it was ended while it was on its way here
             job = Job(work=work, lease=Lease(self.terms, self.clock, sent_at), seat=self.slots.seat())
             self._hold(job)
-            is_ahead = self.clock.monotonic() < until and self._ran_ahead(job)
+            is_ahead = job.seat.is_taken and self.clock.monotonic() < until and self._ran_ahead(job)
             if not is_ahead and not job.is_over:
                 self._wait(job)
         self._deliver()

@@ -23,6 +23,7 @@ from noetl.engine import commands as ops
 from noetl.engine import progress
 from noetl.queues.contract import ACCEPTED
 from noetl.runner.execute import Execution
+from noetl.runner.slots import Seat, Slots
 from noetl.stores.contract import LIVE, HeadMoved, Store
 from noetl.stores.shared import Claimed
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
@@ -131,6 +132,14 @@ def loop_lease_shared(planting: Planting) -> None:
         return claimed_as_one
 
     planting.around(DatabaseJobs, "_claimed", made)
+
+
+def overbooked(planting: Planting) -> None:
+    def seat(slots: Slots) -> Seat:
+        slots.free -= 1
+        return Seat(slots)
+
+    planting.put(Slots, "seat", seat)
 
 
 def called_again(planting: Planting) -> None:
@@ -252,5 +261,12 @@ MUTANTS = (
         shapes=(CLUSTER,),
         overrides={"users_cancel": 0.0, "executions": 4, "size": 2, "workers": 2, "rates": {"engine.raises": 0.3}},
         plant=called_again,
+    ),
+    Mutant(
+        name="overbooked",
+        meaning="a worker begins with a job though all its slots are taken again since it asked for one",
+        caught_by=("effects",),
+        overrides={"slots": 1, "executions": 8, "size": 2, "poison": 0, "rates": {}},
+        plant=overbooked,
     ),
 )
