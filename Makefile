@@ -24,7 +24,7 @@ test: $(VENV)/.dev ## run all tests; installs what they need, PostgreSQL, NATS, 
 	$(PY) -m pytest -n $$(($(JOBS) + 1)) $(SHARES) $(PYTEST_ARGS) || { test $$? -eq 1 && \
 	    echo "some failed beside others; they must pass alone" && $(PY) -m pytest -n 0 --last-failed \
 	    --last-failed-no-failures none $(PYTEST_ARGS); }
-	$(PY) -m tests.simulation.run --seeds 2000 --base 1 --pairs 50 --mutants --jobs $(JOBS)
+	$(PY) -m tests.simulation.run --seeds 2000 --pairs 50 --mutants --mutants-base 1 --jobs $(JOBS)
 	@$(PY) -m tests.spec.conformance --check
 
 ui: $(PACKAGES) ## build the web pages into the package; needs Node 20.19 or newer

@@ -2,24 +2,30 @@
 
     python -m tests.simulation.run --seeds 5000 --pairs 50 --mutants --images 1000
 
-Fresh seeds follow from the commit, so that every commit is tried with others. Prints one table and a line of figures;
-ends with 1 if anything was violated, a mutant was not caught, a run did not repeat, or something never happened at all.
+Fresh seeds follow from the commit, so that every commit is tried with others. Beside drawn worlds there are some that
+are led into a corner (`directed.py`), and scenes for moves that are too rare for any number of seeds to be sure of
+(`rare.py`). Prints one table and a line of figures; ends with 1 if anything was violated, a mutant was not caught, a
+run did not repeat, or something never happened at all.
 """
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+
+import msgspec
 
 from noetl.testing.simulator.case import SEEDS_PER_BASE, SHAPES, Case
 from noetl.testing.simulator.command import described
 from noetl.testing.simulator.coverage import Coverage
 from noetl.testing.simulator.runs import run
 from noetl.testing.simulator.world import EXPECTED
-from tests.simulation import mutants, repeats
+from tests.simulation import directed, mutants, rare, repeats
 from tests.simulation.fleet import Failure, flown
 
 SHOWN_MAX = 10
@@ -34,7 +40,7 @@ def main(words: list[str] | None = None) -> int:
     if given.pairs:
         faults += repeats.differing(base, given.pairs, given.jobs)
     if given.mutants:
-        faults += mutants.missed(base, given.jobs)
+        faults += mutants.missed(base if given.mutants_base is None else given.mutants_base, given.jobs)
     if given.images:
         faults += images(base, given.images, given.jobs)
     for fault in faults[:SHOWN_MAX]:
@@ -44,12 +50,14 @@ def main(words: list[str] | None = None) -> int:
 
 
 def swept(given: argparse.Namespace, base: int) -> Iterator[str]:
-    """Fresh seeds of both shapes."""
+    """Fresh seeds of both shapes, and the scenes."""
     begun = time.monotonic()
-    tally = flown(cases(base, given.seeds), given.jobs)
+    tally = flown(chain(cases(base, given.seeds), directed.cases(base, given.seeds)), given.jobs)
     seconds = time.monotonic() - begun
     coverage = Coverage(EXPECTED)
     coverage.add(tally.coverage)
+    for move in rare.SCENES:
+        coverage.add(rare.met(move))
     print(coverage.table())
     shapes = ", ".join(f"{count} {shape}" for shape, count in sorted(tally.seeds.items()))
     print(
@@ -85,9 +93,15 @@ def cases(base: int, count: int) -> Iterator[Case]:
 def told(failure: Failure) -> str:
     """All that is known of a violation: its world is run once more for that."""
     case, verdict = failure.case, run(failure.case)
+    words = [f"noetl-sim --seed {case.seed} --shape {case.shape} --trace", *overridden(case)]
     if verdict.violation is None:
         return f"violated {failure.invariant}, but not again: {case.shape}, seed {case.seed}: {failure.message}"
-    return f"violated {described(verdict, f'noetl-sim --seed {case.seed} --shape {case.shape} --trace')}"
+    return f"violated {described(verdict, ' '.join(words))}"
+
+
+def overridden(case: Case) -> list[str]:
+    """How the command is told what of a configuration was not drawn."""
+    return [f"--with {shlex.quote(msgspec.json.encode(case.overrides).decode())}"] if case.overrides else []
 
 
 def commit() -> str:
@@ -106,6 +120,7 @@ def parsed(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--base", type=int, help="instead of the one that follows from the commit")
     parser.add_argument("--pairs", type=int, default=0, help="seeds that are run twice, and must repeat")
     parser.add_argument("--mutants", action="store_true", help="planted faults, each of which must be caught")
+    parser.add_argument("--mutants-base", type=int, help="of their seeds, where it is to be another one")
     parser.add_argument("--images", type=int, default=0, help="crash images of SQLite")
     parser.add_argument("--faults-min", type=int, default=0, help="so many must strike, all seeds together")
     parser.add_argument("--covered-from", type=int, default=1000, help="so many seeds must have seen everything")

@@ -69,6 +69,10 @@ class Scene:
     def servers(self) -> list[ServerProcess]:
         return [one for one in self.world.running.values() if isinstance(one, ServerProcess)]
 
+    def kill_workers(self) -> None:
+        for node in self.world.processes("worker"):
+            self.world.kill(node)
+
     async def start(self, key: str | None = None, server: int = 0, **payload: Any) -> int:
         process = self.servers[server]
         request = RunRequest(data=self.text, name="scene.yaml", payload=payload, request_key=key)

@@ -1,6 +1,7 @@
 """noetl-sim: what it says of a seed that holds, and of one that does not."""
 
 import re
+import shlex
 
 import pytest
 
@@ -51,6 +52,24 @@ def test_a_seed_that_fails_is_described_and_can_be_run_again(forgetful, capsys, 
     words = text.splitlines()[-1].removeprefix("again: noetl-sim ").split()
     assert words[:2] == ["--seed", seed]
     assert main(words) == 1
+
+
+def test_what_is_chosen_of_a_configuration_is_said_again(forgetful, capsys):
+    code = main(["--seed", "20", "--count", "50", "--with", '{"executions": 2, "rates": {}}'])
+
+    text = capsys.readouterr().out
+    words = shlex.split(text.splitlines()[-1].removeprefix("again: noetl-sim "))
+    assert code == 1
+    assert '"executions":2' in text
+    assert "faults: 0" in text
+    assert main(words) == 1
+
+
+def test_what_no_configuration_has_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--seed", "20", "--with", '{"execution": 2}'])
+
+    assert "--with" in capsys.readouterr().err
 
 
 def test_a_mutant_is_met_in_the_worlds_in_which_it_does_harm_and_its_command_meets_it_again(capsys):

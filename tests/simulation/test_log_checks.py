@@ -268,15 +268,14 @@ def test_ctx_is_the_fold_of_its_patches_at_any_depth():
     assert found.ctx == {"x": {"y": {"z": 1, "w": [2]}}, "k": None}
 
 
-def test_an_execution_on_whose_start_the_engine_failed_can_only_be_taken_up_or_cancelled():
-    failed = facts.EngineError(ts=1.0, message="no")
-    cancelled = [facts.PlaybookCancelRequested(ts=1.0), facts.WorkflowFinished(ts=1.0, result="cancelled")]
-
-    assert read([failed]).status == "incident"
-    assert read([failed, facts.ExecutionRecovered(ts=1.0), failed]).status == "incident"
-    assert read([failed, *cancelled, facts.PlaybookProcessed(ts=1.0, result="cancelled")]).status == "cancelled"
+@pytest.mark.parametrize(
+    "event",
+    [facts.PlaybookCancelRequested(ts=1.0), facts.WorkflowStarted(ts=1.0, entry="start", token=1)],
+    ids=["cancelled", "started"],
+)
+def test_nothing_happens_to_an_execution_that_never_began(event):
     with pytest.raises(Violation, match="I11: "):
-        read([failed, facts.WorkflowStarted(ts=1.0, entry="start", token=1)])
+        read([facts.EngineError(ts=1.0, message="no"), event])
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ class ClusterWorld(World):
         self.database.on_commit = self.committed
         self.database.on_lease = self._leased
         self.database.on_extend = self.checks.extended
+        self.database.on_release = self.checks.released
         self.network = Network(self.trouble, Node(self.loop, "nats"))
         self.line = self.network.line(self.outside)
         self.running: dict[tuple[str, int], Process] = {}

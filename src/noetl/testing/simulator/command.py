@@ -4,6 +4,7 @@
     noetl-sim --seed 7 --count 500        and those that follow, until one fails
     noetl-sim --seed 7 --trace            with everything that happened
     noetl-sim --seed 7 --shrink           and, if it fails, the smallest case that still does
+    noetl-sim --seed 7 --with JSON        with some of its configuration chosen, not drawn
     noetl-sim --seed 7 --mutant NAME      with a fault planted in the product
     noetl-sim --case FILE                 a case that was kept
 
@@ -13,18 +14,19 @@ The exit code is 1 if something did not hold that must.
 from __future__ import annotations
 
 import argparse
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from noetl.clock import SystemClock
 from noetl.testing.simulator import regressions
-from noetl.testing.simulator.case import CLUSTER, SHAPES, Case, Verdict
+from noetl.testing.simulator.case import CLUSTER, SHAPES, Case, Configuration, Verdict
 from noetl.testing.simulator.regressions import Regression
 from noetl.testing.simulator.runs import run
 from noetl.testing.simulator.shrink import NotRepeated, shrunk
@@ -52,8 +54,18 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--case", type=Path, metavar="FILE", help="a kept case instead of a seed")
     made.add_argument("--trace", action="store_true", help="print everything that happened")
     made.add_argument("--shrink", action="store_true", help="look for the smallest case that fails, and keep it")
+    made.add_argument("--with", dest="chosen", type=chosen, default={}, metavar="JSON", help="of the configuration")
     made.add_argument("--mutant", metavar="NAME", help="plant this fault in the product first")
     return made
+
+
+def chosen(text: str) -> dict[str, Any]:
+    """Fields of a configuration. Raises ValueError."""
+    found = msgspec.json.decode(text.encode(), type=dict[str, Any])
+    msgspec.convert(found, Configuration)
+    if unknown := [name for name in found if name not in Configuration.__struct_fields__]:
+        raise ValueError(f"a configuration has no {', '.join(unknown)}")
+    return found
 
 
 def planting(name: str | None) -> AbstractContextManager[Mutant | None]:
@@ -87,7 +99,7 @@ def cases(asked: argparse.Namespace, mutant: Mutant | None) -> Iterator[Case]:
         return
     shape = asked.shape or (mutant.shapes[0] if mutant else CLUSTER)
     for seed in range(asked.seed, asked.seed + asked.count):
-        yield Case(seed=seed, shape=shape, overrides=mutant.overrides if mutant else {})
+        yield Case(seed=seed, shape=shape, overrides={**(mutant.overrides if mutant else {}), **asked.chosen})
 
 
 def tell(verdict: Verdict, asked: argparse.Namespace) -> None:
@@ -131,6 +143,8 @@ def repeating(case: Case, asked: argparse.Namespace) -> str:
     words = ["noetl-sim", "--case", str(asked.case)] if asked.case else ["noetl-sim", "--seed", str(case.seed)]
     if not asked.case and (asked.mutant or case.shape != CLUSTER):
         words += ["--shape", case.shape]
+    if asked.chosen:
+        words += ["--with", shlex.quote(msgspec.json.encode(asked.chosen).decode())]
     if asked.mutant:
         words += ["--mutant", asked.mutant]
     is_smaller = asked.shrink and case.only is not None

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 HEARTBEATS_PER_LEASE = 3
 SLACK_SECONDS = 10.0  # for statements and messages that are slow without being a fault
-HINDERING = ("store.", "engine.", "server.pause", "buggify")  # a process to record what it has done
+DEADLY = frozenset(("worker.kill", "worker.kill_at_tool"))  # these keep no other process from recording what it did
+DEADLY_TO_A_PROCESS = DEADLY | {"server.kill", "server.kill_at_step"}  # and these none that has its store to itself
 PUT_FAILS = "results.put_fails"
 OF_RESULTS = (PUT_FAILS, "results.get_fails", "results.wrong_bytes")
 OF_MESSAGES = ("net.", "store.")  # whatever of these strikes may keep any worker from hearing something in time
-COSTING = (*OF_MESSAGES, "server.", "engine.", "worker.pause", "buggify")  # a worker that lives a job
+COSTING = (*OF_MESSAGES, "server.", "engine.", "results.", "worker.pause", "buggify")  # a worker that lives a job
 WISHED = "wish-"  # request keys of what users start
 Logs = Mapping[int, list[Event]]
 
@@ -39,14 +40,15 @@ def ordeal_of(world: World) -> Ordeal:
     lease_seconds = configuration.lease_seconds * 2.0**configuration.clock_rate_spread  # by the slowest clock
     is_hard_of_hearing = any(kind.startswith(OF_MESSAGES) for kind in counts)
     costing = sum(count for kind, count in counts.items() if kind.startswith(COSTING))
-    is_embedded = world.case.shape == EMBEDDED
+    deadly = DEADLY_TO_A_PROCESS if world.case.shape == EMBEDDED else DEADLY
     return Ordeal(
         jobs_lost_max=configuration.slots * configuration.workers * world.disturbances + costing,
         heartbeat_seconds=lease_seconds / HEARTBEATS_PER_LEASE + SLACK_SECONDS,
         cut_off_seconds=2 * lease_seconds + SLACK_SECONDS,
         cut_off=frozenset(world.names) if is_hard_of_hearing else world.cut_off,
         killed=world.killed,
-        is_prompt=not costing or (is_embedded and not any(kind.startswith(HINDERING) for kind in counts)),
+        slots=configuration.slots,
+        is_prompt=deadly.issuperset(counts),
         incidents=world.planted,
         is_storing_faulty=bool(world.tape.counts[PUT_FAILS]),
     )

@@ -41,7 +41,7 @@ def run(case: Case, *, is_traced: bool = False) -> Verdict:
     try:
         return _lived(case, is_traced=is_traced)
     finally:
-        _clear_away(0 if _runs % RUNS_PER_COLLECTION else ALL_GENERATIONS)
+        clear_away(0 if _runs % RUNS_PER_COLLECTION else ALL_GENERATIONS)
         gc.enable()
 
 
@@ -55,7 +55,7 @@ def _lived(case: Case, *, is_traced: bool) -> Verdict:
     return verdict
 
 
-def _clear_away(generation: int) -> None:
+def clear_away(generation: int) -> None:
     """What is left of a world. A process that was killed between making a coroutine and waiting for it never does:
     Python says so when it forgets the coroutine, and that is no news here. While a world lives it still is."""
     with warnings.catch_warnings():

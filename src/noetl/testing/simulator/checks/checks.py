@@ -164,6 +164,10 @@ class Checks:
         """A heartbeat counted."""
         self.leases.extended(key, lease, self.now())
 
+    def released(self, key: Key) -> None:
+        """A job was given back."""
+        self.leases.released(key)
+
     def came(self, key: Key, lease: int) -> None:
         """A worker has got a job; until then it works under the lease that it had before."""
         self.leases.came(key, lease, self.now())

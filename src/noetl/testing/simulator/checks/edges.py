@@ -55,8 +55,6 @@ EXECUTION = Moves(
         ("finished", facts.PlaybookProcessed): "ended",
     },
 )
-# One on whose very start the engine failed can still be cancelled. Too rare to be waited for: it is not in EDGES.
-UNBEGUN = Moves("unbegun execution", {("new", facts.PlaybookCancelRequested): "cancelled"})
 INCIDENT = Moves(
     "incident",
     {
@@ -113,7 +111,7 @@ UNDOING = Moves(
     },
 )
 INNER_LOOP = Moves("inner loop", {("new", facts.LoopStarted): "looping", ("looping", facts.LoopDone): "ended"})
-REOPENED = Moves("inner loop", {("looping", facts.LoopReopened): "looping"})  # as rare as PUT_BACK
+REOPENED = Moves("inner loop", {("looping", facts.LoopReopened): "looping"})
 ITERATION = Moves(
     "iteration",
     {
@@ -123,7 +121,6 @@ ITERATION = Moves(
         ("started", facts.LoopIterationCancelled): "gone",
     },
 )
-# What had failed in a world fails again in most iterations, so few loops have something to keep: not in EDGES.
 PUT_BACK = Moves("put back", {("started", facts.LoopReopened): "new"})
 JOB = Moves(
     "job",
@@ -141,7 +138,19 @@ JOB_ENDS: dict[type[Event], tuple[str, ...]] = {
     for kind in (facts.StepFailed, facts.StepCancelled, facts.LoopIterationFailed, facts.LoopIterationCancelled)
 }
 
-ALL = (EXECUTION, INCIDENT, TOKEN, RUN, PLANNER, UNDOING, INNER_LOOP, ITERATION, JOB)
+ALL = (
+    EXECUTION,
+    INCIDENT,
+    TOKEN,
+    RUN,
+    PLANNER,
+    UNDOING,
+    INNER_LOOP,
+    REOPENED,
+    ITERATION,
+    PUT_BACK,
+    JOB,
+)
 EDGES: tuple[str, ...] = (
     *(name for moves in ALL for name in moves.names),
     *(f"task.done: {directive}" for directive in DIRECTIVES),

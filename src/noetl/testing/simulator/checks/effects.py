@@ -4,7 +4,8 @@ Whatever is recorded ran, and what a task was handed is what some task gave. Not
 lease that was given later; no attempt runs twice under one lease; one that runs again does so under the same
 idempotency key. What runs again at all does so because whoever ran it died, or is within a budget, so that needless
 work is found too. No worker runs a task of a job that it was never given, starts one after it was told that the job is
-over, one of a job that may be another's by now, or one of a cancelled execution once it must know.
+over, one of a job that may be another's by now, one of a cancelled execution once it must know, or more at a time than
+it has slots. The idempotency key counts the attempts that got a definite answer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from noetl.testing.simulator.ledger import FAILED_BY_WORLD, Invocation, Ledger
 
 Attempt = tuple[str, int]  # task run id, attempt
 TASKS_UNREPORTED = 4  # of one job, at least: iterations of a local loop are done one after the other by one worker
+INDEFINITE = frozenset(("connection", "timeout"))  # error.kind of an attempt that may have had its effect
 MOMENT_SECONDS = 1e-6  # by which sums of seconds are off
 RECORDED_WITHIN_SECONDS = 2.0  # a result of a task that takes time is, where only workers die
 
@@ -41,6 +43,7 @@ class Ordeal(msgspec.Struct, frozen=True, kw_only=True):
     killed: Mapping[str, float] = {}  # nodes that died, and when
     is_prompt: bool = False  # nothing went wrong that could keep a result from being recorded, but that nodes died
     incidents: Collection[int] = ()  # executions in which a fault of the engine was planted
+    slots: int = 0  # of each worker; 0: nobody counts them
     is_storing_faulty: bool = False  # a result could not be stored: an attempt that runs again may end in another way
 
 
@@ -109,6 +112,10 @@ class Effects:
             self._check_cancelled(line, place, ordeal)
             reruns += attempt in before and not _is_orphan(before[attempt], line, ordeal)
             before[attempt] = line
+            if not ordeal.is_storing_faulty and not self.ledger.is_disturbed(line.execution_id):
+                self._check_key(line, place)
+        if ordeal.slots:
+            _check_slots(self.ledger, ordeal.slots)
         reruns_max = ordeal.jobs_lost_max * _unreported_max(attempts)
         if reruns > reruns_max:
             message = f"tasks of workers that live ran again {reruns} times; what happened explains {reruns_max}"
@@ -152,6 +159,16 @@ class Effects:
         if recorded is not None and recorded.lease != given.lease and recorded.at < given.at:
             _fail(line, f"ran under lease {given.lease}, though event {recorded.seq} had its end before")
 
+    def _check_key(self, line: Invocation, place: TaskRun) -> None:
+        """After a crash, a time-out or a broken connection the key stays: nobody knows what came of that attempt."""
+        book = self.books.get(line.execution_id)
+        earlier = [(*place[:4], attempt) for attempt in range(1, line.attempt)] if line.task == place[2] else []
+        if book is None or any(one not in book.recorded for one in earlier):
+            return
+        answered = sum(book.recorded[one].error_kind not in INDEFINITE for one in earlier)
+        if line.key != f"{line.task_run_id}.{answered}":
+            _fail(line, f"ran under the idempotency key {line.key}, after {answered} attempts with a definite answer")
+
     def _check_cancelled(self, line: Invocation, place: TaskRun, ordeal: Ordeal) -> None:
         book = self.books.get(line.execution_id)
         if book is None or book.cancelled_at is None or place[0] in book.compensations:
@@ -160,6 +177,17 @@ class Effects:
         late = line.seconds - book.cancelled_at
         if late > grace:
             _fail(line, f"began {late:.1f} s after the cancel, more than {grace:g} s")
+
+
+def _check_slots(ledger: Ledger, slots: int) -> None:
+    """Tools that took their time, at the same time on one worker."""
+    running: dict[str, list[float]] = {}  # when each ends
+    for line in ledger:
+        if line.is_finished and line.ended_seconds > line.seconds:
+            still = [end for end in running.get(line.node, ()) if end > line.seconds]
+            running[line.node] = [*still, line.ended_seconds]
+            if len(still) >= slots:
+                _fail(line, f"began while {len(still)} others ran there, and its worker has {slots} slots")
 
 
 def _unreported_max(attempts: Collection[Attempt]) -> int:

@@ -148,3 +148,4 @@ class Recorded(msgspec.Struct, frozen=True):
     lease: int
     seq: int
     at: float
+    error_kind: str = ""

@@ -102,6 +102,7 @@ class LogBook:
         self.compensations: set[int] = set()  # runs
         self.cancelled_at: float | None = None
         self.signalled: set[str] = set()  # paths that signals wrote to
+        self.taken_up = 0  # times in a row, with nothing between
 
     def fail(self, invariant: str, message: str) -> NoReturn:
         where = f"execution {self.execution_id}, event {self.head}"
@@ -132,7 +133,6 @@ class LogBook:
     def move(self, event: Event) -> None:
         """I11: along a legal edge of an execution."""
         phase = edges.EXECUTION.after(self.phase, event, self.seen)
-        phase = phase or edges.UNBEGUN.after(self.phase, event, self.seen)
         if phase is None:
             self.fail("I11", f"{facts.name_of(event)} came while the execution is {self.phase}")
         self.phase = phase

@@ -36,6 +36,8 @@ OF_THE_EXECUTION = frozenset(  # they have moves of their own
 )
 BROKEN = re.compile(r"(I\d+): ")  # how `errors.BrokenInvariant` begins
 UNPLANTED = re.compile(r"(?!RuntimeError )\w+ while (deciding|handing out)")  # worlds plant RuntimeErrors
+TAKEN_UP_MAX = 5  # protocol §5
+GIVEN_UP = "taken up "  # how the message of an incident begins that says so
 IN_AN_INCIDENT = (facts.ExecutionRecovered, facts.PlaybookCancelRequested, facts.SignalReceived, facts.ExecutionForked)
 
 
@@ -57,6 +59,7 @@ def read(book: LogBook, event: Event) -> None:
         _check_open(book, event)
     if event.lease:
         _check_report(book, event)
+    _check_taken_up(book, event)
     HANDLERS[kind](book, event)
 
 
@@ -135,6 +138,19 @@ def _forked(book: LogBook, event: facts.ExecutionForked) -> None:
     book.recorded.clear()
     for job in book.jobs.values():
         job.forked(book.execution_id)
+
+
+def _check_taken_up(book: LogBook, event: Event) -> None:
+    """A job that takes its process down every time is given up after five times, and no earlier. What only waits does
+    not count: being taken up is not what moves it."""
+    is_given_up = isinstance(event, facts.EngineError) and event.message.startswith(GIVEN_UP)
+    is_fork = isinstance(event, facts.ExecutionForked)  # it goes on from before the incident
+    if is_given_up != (book.taken_up >= TAKEN_UP_MAX) and not is_fork:
+        book.fail("I12", f"it was taken up {book.taken_up} times in a row, and then came {facts.name_of(event)}")
+    if isinstance(event, facts.ExecutionRecovered):
+        book.taken_up += any(not job.child_key and job.until <= event.ts for job in book.jobs.values())
+    else:
+        book.taken_up = 0
 
 
 def _engine_error(book: LogBook, event: facts.EngineError) -> None:

@@ -109,6 +109,7 @@ def task_done(book: LogBook, event: facts.TaskDone) -> None:
     if place in book.recorded:
         book.fail("I3", f"task {event.task} (visit {event.visit}, attempt {event.attempt}) is recorded twice")
     task_moved(book, event)
-    book.recorded[place] = Recorded(event.lease, book.head, book.now)
+    error = (event.output or {}).get("error") or {}
+    book.recorded[place] = Recorded(event.lease, book.head, book.now, error.get("kind") or "")
     if event.patches:
         book.write(event.patches)

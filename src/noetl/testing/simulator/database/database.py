@@ -73,6 +73,7 @@ class Database:
         self.on_commit: Callable[[Committed], None] | None = None  # it looks, and raises nothing
         self.on_lease: Callable[[Key, int, str], None] | None = None  # likewise: a job was claimed, by which worker
         self.on_extend: Callable[[Key, int], None] | None = None  # likewise: its lease was made longer
+        self.on_release: Callable[[Key], None] | None = None  # likewise: it was given back
         self.calls = 0  # so many statements were sent
         self._context = context.copy() if context is not None else contextvars.copy_context()
         self._sessions: dict[Session, None] = {}
@@ -127,6 +128,10 @@ class Database:
     def tell_extended(self, key: Key, lease: int) -> None:
         if self.on_extend is not None:
             self.on_extend(key, lease)
+
+    def tell_released(self, key: Key) -> None:
+        if self.on_release is not None:
+            self.on_release(key)
 
     def new_tag(self) -> int:
         self._tag += 1

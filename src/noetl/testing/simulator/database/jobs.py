@@ -158,6 +158,7 @@ class DatabaseJobs(Caller):
                 deliveries = max(job.deliveries - 1, 0)
                 tables.put(tables.jobs, key, replace(job, state=READY, ready_at=now, worker="", deliveries=deliveries))
                 self._drop_holding(_group(job))
+                self._database.tell_released(key)
                 count += 1
         return count
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
+from noetl.control import rescue
 from noetl.control.desk import Desk
 from noetl.control.follow import Following
 from noetl.control.requests import RunRequest
 from noetl.control.rescue import Rescue
 from noetl.control.timers import Timers
 from noetl.engine import commands as ops
-from noetl.engine import ending
+from noetl.engine import decide, ending
 from noetl.stores.contract import LIVE
 from noetl.testing.simulator.case import CLUSTER, EMBEDDED
 from noetl.testing.simulator.mutants.fixed import left_to_its_caller
@@ -77,6 +78,14 @@ def child_left(planting: Planting) -> None:
     left_to_its_caller(planting)  # else whoever is left is taken up by itself
 
 
+def given_up_at_once(planting: Planting) -> None:
+    planting.put(rescue, "DELIVERIES_MAX", 2)
+
+
+def never_given_up(planting: Planting) -> None:
+    planting.put(decide, "RECOVERIES_MAX", 1_000)
+
+
 def taken_up_alone(planting: Planting) -> None:
     planting.put(Desk, "_take_up_below", nothing_later)
 
@@ -100,6 +109,22 @@ MUTANTS = (
         meaning="no deadline of a step or of a wait for a child ever passes",
         caught_by=("reference", "I15"),
         plant=deadlines_lost,
+    ),
+    Mutant(
+        name="lostatonce",
+        meaning="a job is given up for lost when two workers were, not five",
+        caught_by=("leases",),
+        shapes=(CLUSTER,),
+        overrides={"lease_seconds": 3.0, "poison": 1, "rates": {"worker.kill": 0.9}},
+        plant=given_up_at_once,
+    ),
+    Mutant(
+        name="takenupforever",
+        meaning="an execution that takes its process down is taken up for ever",
+        caught_by=("I12",),
+        shapes=(EMBEDDED,),
+        overrides={"poison": 1, "rates": {}},
+        plant=never_given_up,
     ),
     Mutant(
         name="shallowresume",

@@ -8,12 +8,14 @@ from noetl import ids
 from noetl.engine.scene import Scene
 from noetl.keychain.redaction import Redactor
 from noetl.results import by_content
+from noetl.runner.heartbeat import Heartbeat
 from noetl.runner.holding import Holding
 from noetl.runner.lease import Lease
 from noetl.runner.reporter import Reporter
 from noetl.testing.simulator.case import CLUSTER
 from noetl.testing.simulator.mutants.planting import Mutant, Planting
 from noetl.testing.simulator.mutants.pump import nothing
+from noetl.testing.simulator.mutants.sweeps import nothing_later
 
 
 def key_by_lease(planting: Planting) -> None:
@@ -23,6 +25,19 @@ def key_by_lease(planting: Planting) -> None:
         return ids.idempotency_key(task_run, work.lease)
 
     planting.put(Scene, "key", key)
+
+
+def key_by_attempt(planting: Planting) -> None:
+    def key(self: Any, task: Any) -> str:
+        work = self.work
+        task_run = ids.task_run_id(work.execution_id, work.run, work.iter, task.label, self.visit(task))
+        return ids.idempotency_key(task_run, self.progress.attempt - 1)
+
+    planting.put(Scene, "key", key)
+
+
+def no_heartbeats(planting: Planting) -> None:
+    planting.put(Heartbeat, "beat", nothing_later)
 
 
 def gone_not_dropped(planting: Planting) -> None:
@@ -51,6 +66,21 @@ MUTANTS = (
         meaning="the idempotency key of a task changes with the lease, so after every crash",
         caught_by=("effects", "reference"),
         plant=key_by_lease,
+    ),
+    Mutant(
+        name="keybyattempt",
+        meaning="the idempotency key of a task changes with every attempt, also when nobody knows what came of the last",
+        caught_by=("effects",),
+        overrides={"poison": 0, "rates": {}},
+        plant=key_by_attempt,
+    ),
+    Mutant(
+        name="noheartbeats",
+        meaning="a worker says nothing of the jobs that it works on",
+        caught_by=("reruns",),
+        shapes=(CLUSTER,),
+        overrides={"lease_seconds": 3.0, "executions": 4, "poison": 0, "users_cancel": 0.0, "rates": {}},
+        plant=no_heartbeats,
     ),
     Mutant(
         name="gonenotdropped",
