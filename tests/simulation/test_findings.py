@@ -157,6 +157,7 @@ def test_a_fork_under_an_id_that_a_failover_gave_back_has_nothing_of_the_executi
         pytest.param(160802437302448, EMBEDDED, id="a-list-of-large-items-in-a-join"),
         pytest.param(160802437303815, CLUSTER, id="a-list-of-large-items-in-a-join-of-a-cluster"),
         pytest.param(27804746501118, EMBEDDED, id="an-attempt-ends-by-itself-once-and-hangs-when-it-is-run-again"),
+        pytest.param(88800203687, EMBEDDED, id="tries-of-a-called-task-are-not-recorded-one-by-one"),
         pytest.param(77700101777, EMBEDDED, id="somebody-goes-on-with-a-loop-when-all-has-ended"),
         pytest.param(43942294503295, CLUSTER, id="a-called-task-hangs-and-its-rules-go-on"),
         pytest.param(43942294500335, EMBEDDED, id="a-called-task-hangs-and-its-rules-try-again"),

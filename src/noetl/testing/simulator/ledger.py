@@ -33,6 +33,11 @@ class Invocation(msgspec.Struct, kw_only=True, gc=False):
         return self.key.rpartition(".")[0]
 
     @property
+    def is_called(self) -> bool:
+        """Of a task of the workbook: its tries are its caller's own matter, and only the last is recorded (TK-14)."""
+        return self.task != self.task_run_id.rsplit(":", 2)[1]
+
+    @property
     def is_finished(self) -> bool:
         return self.state == FINISHED
 

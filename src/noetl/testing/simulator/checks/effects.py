@@ -215,7 +215,7 @@ def _is_orphan(before: Invocation, line: Invocation, ordeal: Ordeal) -> bool:
     died_at = ordeal.killed.get(before.node, math.inf)
     if died_at > line.seconds:
         return False
-    if ordeal.is_prompt and before.is_finished and died_at - before.ended_seconds > RECORDED_WITHIN_SECONDS:
-        seconds = died_at - before.ended_seconds
+    seconds = died_at - before.ended_seconds
+    if ordeal.is_prompt and before.is_finished and not before.is_called and seconds > RECORDED_WITHIN_SECONDS:
         _fail(line, f"ran again, though {before.node} had its result for {seconds:.1f} s before it died")
     return True
