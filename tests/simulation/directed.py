@@ -6,7 +6,8 @@ from typing import Any
 
 from noetl.testing.simulator.case import SEEDS_PER_BASE, SHAPES, Case
 
-SHARE = 40  # one of so many seeds goes to each corner, too
+SHARE = 40  # one of so many seeds goes to each corner, too …
+WORLDS_MAX = 75  # … and no more than these
 FIRST = 50_000  # their numbers, so that they are no drawn world's
 CORNERS: dict[str, dict[str, Any]] = {
     "nothing goes wrong": {"lease_seconds": 3.0, "poison": 0, "users_cancel": 0.0, "rates": {}},
@@ -61,7 +62,7 @@ CORNERS: dict[str, dict[str, Any]] = {
 
 def cases(base: int, seeds: int) -> Iterator[Case]:
     """The same number of each corner, in both shapes."""
-    for number in range(seeds // SHARE):
+    for number in range(min(seeds // SHARE, WORLDS_MAX)):
         for overrides in CORNERS.values():
             for shape in SHAPES:
                 yield Case(seed=base * SEEDS_PER_BASE + FIRST + number, shape=shape, overrides=overrides)

@@ -46,8 +46,7 @@ def made(case: Case) -> Played:
             verdict = world.run()
     assert verdict.violation is None
     logs = [[decode(body) for body in world.view().bodies(row.id)] for row in world.rows()]
-    texts = [Text(data=data, name=f"{path}.yaml") for path, data in world.family.texts.items()]
-    return Played(logs, texts, world.kinds_of(world.outside))
+    return Played(logs, world.texts, world.kinds_of(world.outside))
 
 
 @pytest.mark.spec("EV-05", "RT-02", "TK-06")

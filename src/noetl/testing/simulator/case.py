@@ -73,10 +73,15 @@ RATES: dict[str, tuple[float, float]] = {
     "engine.raises": (0.25, 0.03),
     "tool.hangs": (0.3, 0.08),
     "buggify": (0.7, 0.25),
+    # later ones: whatever is drawn of a configuration is drawn in this order
+    "store.cut": (0.3, 0.1),
+    "store.stays_full": (0.2, 0.06),
+    "user.registers": (0.3, 0.2),
 }
 OF_A_CLUSTER = frozenset(
     {"net.drop", "net.duplicate", "net.delay", "net.long_delay", "net.partition", "net.clog", "net.down"}
     | {"store.rewind", "store.down", "store.statement_fails", "store.answer_lost", "worker.kill", "worker.pause"}
+    | {"store.cut"}
 )
 
 

@@ -20,6 +20,7 @@ DOWN_SECONDS_MAX = 8.0
 RESTART_SECONDS_MAX = 8.0
 JUMP_SECONDS_MAX = 3600.0
 REWOUND_MAX = 4
+OWN_STREAMS = {"store.cut": "cut", "store.stays_full": "full"}  # so that they shift none of the others
 Some = TypeVar("Some")
 
 
@@ -49,6 +50,14 @@ class Victims(Protocol):
 
     def stop_store(self, seconds: float) -> None: ...
 
+    def cut_store(self, node: Node, seconds: float) -> None:
+        """One process has it no more, while others do."""
+        ...
+
+    def fill_store(self, seconds: float) -> None:
+        """Its disk is full."""
+        ...
+
     def rewind(self, transactions: int) -> None: ...
 
     def jump_clock(self, node: Node, seconds: float) -> None: ...
@@ -72,6 +81,8 @@ class Chaos:
             "net.clog": self._clog,
             "net.down": lambda hard: world.stop_network(DOWN_SECONDS_MAX * hard),
             "store.down": lambda hard: world.stop_store(DOWN_SECONDS_MAX * hard),
+            "store.cut": self._cut,
+            "store.stays_full": lambda hard: world.fill_store(DOWN_SECONDS_MAX * hard),
             "store.rewind": lambda hard: world.rewind(1 + int(hard * REWOUND_MAX)),
             "clock.jump": self._jump,
             "results.swept": lambda _hard: world.sweep_results(),
@@ -84,7 +95,7 @@ class Chaos:
         while not tape.is_calm:
             await asyncio.sleep(TICK_SECONDS)
             for kind, deed in self.deeds.items():
-                hard = tape.strike("crash", rates.get(kind, 0.0) * TICK_SECONDS, kind)
+                hard = tape.strike(OWN_STREAMS.get(kind, "crash"), rates.get(kind, 0.0) * TICK_SECONDS, kind)
                 if hard is not None:
                     deed(hard)
 
@@ -100,6 +111,12 @@ class Chaos:
         if nodes:
             node, rest = chosen(nodes, hard)
             self.world.pause(node, PAUSE_SECONDS[int(rest * len(PAUSE_SECONDS))])
+
+    def _cut(self, hard: float) -> None:
+        nodes = self.world.processes("server")
+        if nodes:
+            node, rest = chosen(nodes, hard)
+            self.world.cut_store(node, DOWN_SECONDS_MAX * rest)
 
     def _part(self, hard: float) -> None:
         nodes = [*self.world.processes("server"), *self.world.processes("worker")]

@@ -138,6 +138,13 @@ class ClusterWorld(World):
     def _start_store(self) -> None:
         self.trouble.is_store_down = False
 
+    def cut_store(self, node: Node, seconds: float) -> None:
+        self.note(f"{node.name} has no way to the store for {seconds:.1f} s")
+        self.trouble.storeless.add(node.name)
+        self.database.drop(node.name)
+        self.disturbances += 1
+        self.outside.later(seconds, self.trouble.storeless.discard, node.name)
+
     def rewind(self, transactions: int) -> None:
         """As when a standby takes over that had not heard of the last transactions yet."""
         self.note(f"the store goes back by {transactions} transactions")
@@ -157,6 +164,8 @@ class ClusterWorld(World):
         self.note("the world heals")
         self.tape.is_calm = True
         self.trouble.cuts.clear()
+        self.trouble.storeless.clear()
+        self.trouble.is_disk_full = False
         self._start_store()
         self.network.start()
         for process in list(self.running.values()):

@@ -157,6 +157,7 @@ class EmbeddedWorld(World):
     def heal(self) -> None:
         self.note("the world heals")
         self.tape.is_calm = True
+        self.trouble.is_disk_full = False
         self.life.node.go_on()
         self._restart(self.life)
 

@@ -41,6 +41,8 @@ class Trouble:
         self.poison = configuration.poison
         self.kill = kill
         self.is_store_down = False
+        self.is_disk_full = False
+        self.storeless: set[str] = set()  # processes that have no way to the store
         self.cuts: set[frozenset[str]] = set()  # pairs of nodes that do not hear each other; one name: from everybody
         self.points: dict[str, int] = {}  # buggify points that fired, and how often
         self._enabled: dict[str, bool] = {}
@@ -87,16 +89,16 @@ class Trouble:
         """Around every statement: `before` it is done, and `after`."""
         if phase == "before":
             await asyncio.sleep(STATEMENT_SECONDS * (0.05 + self._latency.random()))
-            if self.is_store_down:
+            if self.is_store_down or node in self.storeless:
                 raise Unreachable("the store is down")
             hard = self._strike("store", "store.slow")
             if hard is not None:
                 await self._slowly(SLOW_SECONDS_MAX * hard**4)
             if self._strike("store", "store.statement_fails") is not None:
                 raise Unreachable(f"a fault of the world, before {call}")
-            if call == "commit" and self._strike("store", "store.disk_full") is not None:
+            if call == "commit" and self._is_full():
                 raise DiskFull("the store")
-        elif self.is_store_down or self._strike("store", "store.answer_lost") is not None:
+        elif self.is_store_down or node in self.storeless or self._strike("store", "store.answer_lost") is not None:
             raise Unreachable(f"a fault of the world, after {call}")
 
     async def _slowly(self, seconds: float) -> None:
@@ -111,9 +113,13 @@ class Trouble:
             hard = self._strike("store", "store.slow")
             if hard is not None:
                 await asyncio.sleep(SLOW_SECONDS_MAX * hard**4)
-            if self._strike("store", "store.disk_full") is not None:
+            if self._is_full():
                 raise DiskFull("the disk")
             await asyncio.sleep(STATEMENT_SECONDS * self._latency.random())
+
+    def _is_full(self) -> bool:
+        """For this commit, or for a while."""
+        return self._strike("store", "store.disk_full") is not None or self.is_disk_full
 
     # --- result stores (results.py) ----------------------------------------------------------------------------------
 

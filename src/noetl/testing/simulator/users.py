@@ -1,5 +1,6 @@
 """The people of a world: they start executions, ask again when nobody answers, cancel, send signals, run one again from
-some point of its log, and after everything is well again take up what waits as an incident. At last they read it all.
+some point of its log, register other versions of playbooks that run, and after everything is well again take up what
+waits as an incident. At last they read it all.
 
 What a server has acknowledged to them is noted, for it must be in the log ever after (I13).
 """
@@ -7,12 +8,13 @@ What a server has acknowledged to them is noted, for it must be in the log ever 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from noetl.control import reading
+from noetl.control.catalog import Text
 from noetl.control.desk import Desk, Started
 from noetl.control.requests import RerunRequest, RunRequest
 from noetl.control.rerun import rerun
@@ -28,6 +30,7 @@ AGAIN_SECONDS = 1.0
 RERUN_AFTER_SECONDS = 10.0
 CANCELLED_IN_TROUBLE = 0.3
 GIVEN_UP = 0.2  # the share of incidents that are cancelled
+REGISTERED_SECONDS = 1.0
 LISTED_MAX = 1000
 READ_MAX = 10_000  # events that somebody looks for loops in
 Answer = TypeVar("Answer")
@@ -67,6 +70,10 @@ class Town(Protocol):
         """Let somebody do this."""
         ...
 
+    def learn(self, text: Text) -> None:
+        """There is another playbook."""
+        ...
+
     async def ask(self, do: Callable[[Desk], Awaitable[Answer]]) -> Answer:
         """Ask one of the servers. Raises what it answers, Unreachable if none does."""
         ...
@@ -81,6 +88,7 @@ class Users:
         self.stream: Stream = town.tape.stream("users")
         self.started: dict[str, int] = {}  # request key → execution
         self.cancelled: set[int] = set()
+        self.registered: dict[str, str] = {}  # sha of what was acknowledged → its path
         self._settling: set[int] = set()
         self._settled: set[int] = set()  # incidents that somebody has seen to
         self.waiting = len(wishes)  # users that are not through yet
@@ -196,6 +204,27 @@ class Users:
         bad = [steps[event.run] for event in events if isinstance(event, BAD_ENDS)]
         return bad[-1] if bad else [*steps.values()][-1] if is_any and steps else ""
 
+    async def register(self, texts: Mapping[str, bytes]) -> None:
+        """Now and then somebody registers another version of a playbook, which means the same: what runs keeps its own,
+        what is called from then on is the new one. Not where a failover may lose a text, but not what began with it:
+        see `World.register_all`."""
+        tape, rates = self.town.tape, self.town.configuration.rates
+        rate = 0.0 if rates.get("store.rewind") else rates.get("user.registers", 0.0)
+        number = 0
+        while not tape.is_calm:
+            await asyncio.sleep(REGISTERED_SECONDS)
+            hard = tape.strike("registering", rate, "user.registers")
+            if hard is not None:
+                path = list(texts)[int(hard * len(texts)) % len(texts)]
+                number += 1
+                self.town.go(self._register(path, texts[path] + b"# version %d\n" % number))
+
+    async def _register(self, path: str, data: bytes) -> None:
+        text = Text(data=data, name=f"{path}.yaml")
+        self.town.learn(text)
+        entry = await self._insist(lambda desk: desk.catalog.register(text))
+        self.registered[entry.sha] = entry.path
+
     async def _insist(self, do: Callable[[Desk], Awaitable[Answer]]) -> Answer:
         """Ask until somebody answers."""
         while True:
@@ -235,6 +264,9 @@ class Users:
         """What people are shown has no secret, and the product's own audit of each log finds nothing."""
         listed = await self._insist(lambda desk: reading.listed(desk.store, LISTED_MAX))
         self.town.checks.answered("a list", msgspec.json.encode(listed))
+        for sha, path in list(self.registered.items()):
+            if await self._insist(lambda desk, sha=sha: desk.store.entry_by_sha(sha)) is None:  # type: ignore[misc]
+                raise Violation("I13", f"a version of {path} was acknowledged that is not there")
         for execution_id in execution_ids:
             await self._read(execution_id)
 

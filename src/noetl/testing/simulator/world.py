@@ -89,6 +89,7 @@ class World:
         self.killed: dict[str, float] = {}  # processes, and when that was
         self.jumped_seconds = 0.0  # by which clocks that waits are told by were moved: waits may be so much longer
         self.planted: set[int] = set()  # executions in which a decision was made to fail
+        self.texts: list[Text] = []  # of all playbooks that there are
         self.names: list[str] = []  # of all processes that there were
         self.cut_off: set[str] = set()  # of those, the ones that stood still or could not be reached for a while
         self.violation: Violation | None = None
@@ -119,7 +120,7 @@ class World:
 
     async def _play(self) -> None:
         await self.prepare()
-        for part in (self.chaos.run(), *self.users.plans()):
+        for part in (self.chaos.run(), *self.users.plans(), self.users.register(self.family.texts)):
             self.go(part)
         looks = 0
         while self.loop.time() < self.configuration.trouble_seconds:
@@ -257,7 +258,12 @@ class World:
         for path, data in self.family.texts.items():
             text = Text(data=data, name=f"{path}.yaml")
             await catalog.register(text)
-            self.checks.known(text.sha, catalogs.playbook_of(text, catalog.kinds))
+            self.learn(text)
+
+    def learn(self, text: Text) -> None:
+        """What whoever checks knows of a playbook."""
+        self.texts.append(text)
+        self.checks.known(text.sha, catalogs.playbook_of(text, self.kinds_of(self.outside)))
 
     def committed(self, committed: Committed) -> None:
         """A batch stands."""
@@ -288,6 +294,15 @@ class World:
         self.check()
         self.checks.ended(ordeal_of(self))
         compare_with_references(self)
+
+    def fill_store(self, seconds: float) -> None:
+        self.note(f"the disk is full for {seconds:.1f} s")
+        self.trouble.is_disk_full = True
+        self.disturbances += 1
+        self.outside.later(seconds, self._make_room)
+
+    def _make_room(self) -> None:
+        self.trouble.is_disk_full = False
 
     def sweep_results(self) -> None:
         """Results that no log names are swept away, at any time; what a worker may be about to name is too young."""
@@ -358,6 +373,9 @@ class World:
 
     def stop_store(self, seconds: float) -> None:
         """It is where the process is."""
+
+    def cut_store(self, node: Node, seconds: float) -> None:
+        """As above."""
 
     def rewind(self, transactions: int) -> None:
         """As above."""

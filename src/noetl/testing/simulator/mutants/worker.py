@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         name="keybyattempt",
-        meaning="the idempotency key of a task changes with every attempt, also if nobody knows what came of the last",
+        meaning="the idempotency key of a task changes with every attempt, also where nobody knows what came of one",
         caught_by=("effects",),
         overrides={"poison": 0, "rates": {}},
         plant=key_by_attempt,
