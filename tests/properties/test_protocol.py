@@ -21,7 +21,7 @@ from noetl.queues.contract import ACCEPTED, DUPLICATE, STALE
 from noetl.queues.memory import PARKED
 from tests.properties.post import MAX_IN_FLIGHT, Post
 
-EXAMPLES = int(os.environ.get("NOETL_PROTOCOL_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("NOETL_PROTOCOL_EXAMPLES", "2000"))
 STEPS = 60
 EXECUTIONS_MAX = 3
 ROUNDS_MAX = 500
