@@ -140,6 +140,7 @@ def test_a_task_of_a_worker_that_died_may_run_again_whatever_the_budget_is():
 
     with violation("reruns"):
         made.checks.ended(msgspec.structs.replace(CALM, killed={"worker-2": made.clock.seconds + 1.0}))
+    made.checks.ended(msgspec.structs.replace(CALM, incidents={1}))
 
 
 def test_a_task_that_runs_again_though_its_result_was_there_long_before_its_worker_died_is_found():

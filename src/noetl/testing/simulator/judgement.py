@@ -25,7 +25,7 @@ DEADLY_TO_A_PROCESS = DEADLY | {"server.kill", "server.kill_at_step"}  # and the
 PUT_FAILS = "results.put_fails"
 OF_RESULTS = (PUT_FAILS, "results.get_fails", "results.wrong_bytes")
 OF_MESSAGES = ("net.", "store.")  # whatever of these strikes may keep any worker from hearing something in time
-COSTING = (*OF_MESSAGES, "server.", "engine.", "results.", "worker.pause", "buggify")  # a worker that lives a job
+COSTING = (*OF_MESSAGES, "server.", "results.", "worker.pause", "buggify")  # a worker that lives a job
 WISHED = "wish-"  # request keys of what users start
 Logs = Mapping[int, list[Event]]
 

@@ -110,7 +110,8 @@ class Effects:
                 self._check_once(line, given, under)
                 self._check_needed(line, place, given)
             self._check_cancelled(line, place, ordeal)
-            reruns += attempt in before and not _is_orphan(before[attempt], line, ordeal)
+            is_excused = line.execution_id in ordeal.incidents  # whose reports the engine failed on, many at once
+            reruns += attempt in before and not is_excused and not _is_orphan(before[attempt], line, ordeal)
             before[attempt] = line
             if not ordeal.is_storing_faulty and not self.ledger.is_disturbed(line.execution_id):
                 self._check_key(line, place)
